@@ -1,0 +1,1 @@
+"""Co-design Mixture-of-Experts architectures and draft length for speculative decoding."""

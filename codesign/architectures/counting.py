@@ -1,0 +1,135 @@
+"""Exact parameter counts of one architecture, by component."""
+
+from dataclasses import dataclass
+
+from codesign.model.parameters import (
+    active_parameters,
+    expert_parameters,
+    router_parameters,
+    routed_parameters,
+    shared_parameters,
+)
+from codesign.spec.architecture import Architecture
+
+
+@dataclass(frozen=True)
+class ParameterCounts:
+    """Parameters of a model [element].
+
+    Multi-token-prediction layers and buffers (router correction biases, rotary tables) are left
+    out; both embeddings are included, a tied one once, as `embedding`.
+
+    Parameters
+    ----------
+    total, active : int
+        All parameters; those one token passes through, total - routed (1 - k/N).
+    routed, shared : int
+        Routed and shared experts.
+    router : int
+        Routers and the gates of shared experts.
+    latent : int
+        Projections between the hidden size and narrower routed experts.
+    attention : int
+        Token mixers with their biases, query-key norms and sinks.
+    dense : int
+        Dense feed-forward layers.
+    embedding, lm_head : int
+        Input embedding; output embedding where it is a table of its own.
+    norm : int
+        Block norms, the last norm, and the norms of compressed queries and keys-values.
+    other : int
+        What the architecture's notes explain.
+    """
+
+    total: int
+    active: int
+    routed: int
+    shared: int
+    router: int
+    latent: int
+    attention: int
+    dense: int
+    embedding: int
+    lm_head: int
+    norm: int
+    other: int
+
+
+def count_parameters(architecture: Architecture) -> ParameterCounts:
+    """Count the parameters of an architecture, to the parameter.
+
+    Examples
+    --------
+    >>> from codesign.architectures import load_architecture
+    >>> counts = count_parameters(load_architecture("qwen3-30b-a3b"))
+    >>> counts.total, counts.active
+    (30532122624, 3353032704)
+    """
+    parts = _moe_parts(architecture) | {
+        "attention": _attention(architecture),
+        "dense": sum(
+            layer.layers
+            * int(
+                expert_parameters(
+                    architecture.hidden_size, layer.width, layer.matrices, layer.bias
+                )
+            )
+            for layer in architecture.dense
+        ),
+        "embedding": architecture.vocab_size * architecture.hidden_size,
+        "lm_head": 0
+        if architecture.tied_embeddings
+        else architecture.vocab_size * architecture.hidden_size,
+        "norm": _norms(architecture),
+        "other": architecture.other_parameters,
+    }
+    total = sum(parts.values())
+    active = total
+    if architecture.moe is not None:
+        active = int(
+            active_parameters(
+                total, parts["routed"], architecture.moe.experts, architecture.moe.top_k
+            )
+        )
+    return ParameterCounts(total=total, active=active, **parts)
+
+
+def _moe_parts(architecture: Architecture) -> dict[str, int]:
+    moe, hidden = architecture.moe, architecture.hidden_size
+    if moe is None:
+        return {"routed": 0, "shared": 0, "router": 0, "latent": 0}
+    bias = int(moe.expert_bias)
+    input_width = moe.latent_width or hidden
+    shared_width = moe.shared_width or moe.expert_width
+    return {
+        "routed": int(
+            routed_parameters(
+                moe.layers, moe.experts, input_width, moe.expert_width, moe.matrices, bias
+            )
+        ),
+        "shared": int(
+            shared_parameters(
+                moe.layers, moe.shared_experts, hidden, shared_width, moe.matrices, bias
+            )
+        ),
+        "router": int(
+            router_parameters(
+                moe.layers, moe.experts, hidden, int(moe.router_bias), int(moe.shared_gate)
+            )
+        ),
+        "latent": 2 * moe.layers * hidden * moe.latent_width if moe.latent_width else 0,
+    }
+
+
+def _attention(architecture: Architecture) -> int:
+    hidden = architecture.hidden_size
+    return sum(
+        group.layers * (group.matrix_parameters(hidden) + group.vector_parameters(hidden))
+        for group in architecture.attention
+    )
+
+
+def _norms(architecture: Architecture) -> int:
+    vectors = architecture.layers * architecture.block_norms + 1
+    inner = sum(group.layers * group.norm_parameters for group in architecture.attention)
+    return vectors * architecture.hidden_size + inner

@@ -1,0 +1,131 @@
+"""What one family of models brings: how its config.json is read and written."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from codesign.architectures.config import Config
+from codesign.architectures.feed_forward import FeedForward
+from codesign.architectures.quantization import read_precision
+from codesign.errors import DataError
+from codesign.spec.architecture import Architecture
+from codesign.spec.base import Spec
+from codesign.spec.load import validation_message
+
+PREDICTION_FIELDS: Final = (
+    "num_nextn_predict_layers",
+    "mtp_num_hidden_layers",
+    "num_mtp_modules",
+    "num_mtp_layers",
+)
+TOWERS: Final = {"vision_config": "vision tower", "audio_config": "audio tower"}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One family of models.
+
+    Parameters
+    ----------
+    model_types : tuple of str
+        Every ``model_type`` it answers to, of a whole file or of its ``text_config``.
+    read : callable
+        `Config` -> `Architecture`; raises DataError where a field is missing or not understood.
+    write : callable, optional
+        `Architecture` -> the fields of a config.json that give its size.
+    transformers_class : str, optional
+        The class that ``architectures`` of an exported config.json names.
+    not_written : str, optional
+        Why there is no `write`.
+    """
+
+    model_types: tuple[str, ...]
+    read: Callable[[Config], Architecture]
+    write: Callable[[Architecture], dict[str, Any]] | None = None
+    transformers_class: str = ""
+    not_written: str = ""
+
+
+def assemble(
+    config: Config,
+    attention: Sequence[Spec],
+    feed_forward: FeedForward,
+    *,
+    tied: bool = False,
+    notes: Iterable[str] = (),
+    **facts: Any,
+) -> Architecture:
+    """Put the parts of an architecture together with what every family names alike.
+
+    Parameters
+    ----------
+    config : Config
+        The file.
+    attention : sequence of Attention
+        Its token mixers.
+    feed_forward : FeedForward
+        Its experts and dense layers.
+    tied : bool
+        Whether embeddings are tied where the file does not say: its class's default.
+    notes : iterable of str
+        What the family has to say.
+    **facts
+        Other fields of `Architecture`.
+
+    Raises
+    ------
+    DataError
+        The facts contradict each other, as `Architecture` checks.
+    """
+    layers = config.layers
+    prediction = config.integer(*PREDICTION_FIELDS, default=0, least=0)
+    data: dict[str, Any] = {
+        "name": name_of(config),
+        "family": config.model_type,
+        "source": str(config.path),
+        "hidden_size": config.integer("hidden_size"),
+        "layers": layers,
+        "vocab_size": config.integer("vocab_size"),
+        "tied_embeddings": _tied(config, tied),
+        "attention": [mixer.to_data() for mixer in attention],
+        "moe": feed_forward.moe,
+        "dense": feed_forward.dense,
+        "prediction_layers": prediction,
+        "draft_ffn_width": feed_forward.dense_width,
+        "precision": read_precision(config, layers, feed_forward.dense_layers).to_data(),
+        "notes": [*notes, *_left_out(config, prediction)],
+    }
+    try:
+        return Architecture.from_data(data | facts)
+    except ValidationError as error:
+        raise DataError(f"{config.path}: {validation_message(error)}") from None
+
+
+def name_of(config: Config) -> str:
+    """Return what to call the model of a file: its name, or that of its folder."""
+    path = config.path
+    return path.stem if path.stem != "config" else path.resolve().parent.name or path.stem
+
+
+def _tied(config: Config, default: bool) -> bool:
+    for fields in (config.text, config.outer):
+        if fields.get("tie_word_embeddings") is not None:
+            value = fields["tie_word_embeddings"]
+            if not isinstance(value, bool):
+                raise config.fault("tie_word_embeddings", "must be true or false", value)
+            return value
+    return default
+
+
+def _left_out(config: Config, prediction: int) -> list[str]:
+    notes = [
+        f"{tower} left out: only the language model is described"
+        for field, tower in TOWERS.items()
+        if config.outer.get(field)
+    ]
+    if prediction:
+        plural = "s" if prediction > 1 else ""
+        notes.append(f"{prediction} multi-token-prediction layer{plural} left out of the counts")
+    return notes

@@ -1,0 +1,35 @@
+"""gpt-oss (OpenAI): biases in attention, experts and router, sinks, every other layer windowed."""
+
+from codesign.architectures.config import Config
+from codesign.architectures.family import Family, assemble
+from codesign.architectures.feed_forward import ExpertFields, FeedForward
+from codesign.architectures.token_mixers import grouped_query, layer_windows
+from codesign.spec.architecture import Architecture
+
+EXPERTS = ExpertFields(
+    experts=("num_local_experts",),
+    top_k=("num_experts_per_tok", "experts_per_token"),
+    width=("intermediate_size",),
+    expert_bias=True,
+    router_bias=True,
+)
+
+
+def read(config: Config) -> Architecture:
+    """Read a gpt-oss config.json."""
+    bias = config.flag("attention_bias", True)
+    every_other = [layer % 2 == 0 for layer in range(config.layers)]
+    return assemble(
+        config,
+        grouped_query(
+            config,
+            layer_windows(config, every_other),
+            qkv_bias=bias,
+            output_bias=bias,
+            sinks=True,
+        ),
+        FeedForward(moe=EXPERTS.read(config, config.layers)),
+    )
+
+
+FAMILY = Family(model_types=("gpt_oss",), read=read)

@@ -1,0 +1,99 @@
+"""How configs name the sizes of attention, and which layers see only a window."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from codesign.architectures.config import Config
+from codesign.spec.attention import GroupedQueryAttention, LatentAttention
+
+Windows = Sequence[int | None]
+
+ATTENTION_WORDS: Final[Mapping[str, bool]] = {
+    "full_attention": False,
+    "sliding_attention": True,
+}
+"""Words of ``layer_types`` for softmax attention, and whether they mean a window."""
+
+
+def grouped_query(
+    config: Config,
+    windows: Windows | None = None,
+    *,
+    same_heads: bool = False,
+    **facts: Any,
+) -> list[GroupedQueryAttention]:
+    """Return the grouped-query attention of a model, one group per window.
+
+    Parameters
+    ----------
+    config : Config
+        The file.
+    windows : sequence of (int or None), optional
+        For each attention layer its window [token]; absent: all layers see the whole context.
+    same_heads : bool
+        Without ``num_key_value_heads`` there are as many as query heads: its class's default.
+    **facts
+        Further fields of `GroupedQueryAttention`.
+    """
+    heads = config.integer("num_attention_heads")
+    kv_heads = config.integer("num_key_value_heads", default=heads if same_heads else None)
+    if heads % kv_heads:
+        raise config.fault("num_attention_heads", f"must be a multiple of {kv_heads}", heads)
+    shape = {
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "head_dim": head_dim(config, heads),
+    }
+    layers = Counter([None] * config.layers if windows is None else windows)
+    return [
+        GroupedQueryAttention.from_data({"layers": count, "window": window} | shape | facts)
+        for window, count in layers.items()
+    ]
+
+
+def head_dim(config: Config, heads: int) -> int:
+    """Return ``head_dim``; where absent, the hidden size shared out over the heads."""
+    hidden = config.integer("hidden_size")
+    if not config.has("head_dim") and hidden % heads:
+        raise config.fault("hidden_size", f"must be a multiple of {heads} heads", hidden)
+    return config.integer("head_dim", default=hidden // heads)
+
+
+def layer_windows(config: Config, sliding: Sequence[bool] | None = None) -> list[int | None]:
+    """Return the window of each layer from ``layer_types`` and ``sliding_window``.
+
+    Parameters
+    ----------
+    config : Config
+        The file.
+    sliding : sequence of bool, optional
+        Which layers slide where the file has no ``layer_types``; absent: none.
+    """
+    words = config.words("layer_types", ATTENTION_WORDS)
+    if words:
+        sliding = [ATTENTION_WORDS[word] for word in words]
+    if not sliding or not any(sliding):
+        return [None] * config.layers
+    window = config.integer("sliding_window")
+    return [window if slides else None for slides in sliding]
+
+
+def latent(config: Config, layers: int | None = None, **facts: Any) -> list[LatentAttention]:
+    """Return the multi-head latent attention of a model's layers, all alike."""
+    rank = config.integer("q_lora_rank", default=0, least=0)
+    return [
+        LatentAttention.from_data(
+            {
+                "layers": layers or config.layers,
+                "heads": config.integer("num_attention_heads"),
+                "q_lora_rank": rank or None,
+                "kv_lora_rank": config.integer("kv_lora_rank"),
+                "qk_nope_head_dim": config.integer("qk_nope_head_dim"),
+                "qk_rope_head_dim": config.integer("qk_rope_head_dim"),
+                "v_head_dim": config.integer("v_head_dim"),
+                "projection_bias": config.flag("attention_bias", False),
+            }
+            | facts
+        )
+    ]

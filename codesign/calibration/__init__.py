@@ -1,0 +1,1 @@
+"""Fits of the calibration sections from the files that engines and training runs write."""

@@ -1,0 +1,12 @@
+"""Accelerators: bundled profiles, and the kernel constants an answer is priced with."""
+
+from codesign.hardware.constants import ResolvedKernel, resolve_interconnect, resolve_kernel
+from codesign.hardware.lookup import list_hardware, load_hardware
+
+__all__ = [
+    "ResolvedKernel",
+    "list_hardware",
+    "load_hardware",
+    "resolve_interconnect",
+    "resolve_kernel",
+]

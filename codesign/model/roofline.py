@@ -1,0 +1,95 @@
+"""Time of one kind of kernel: launch floor, bytes over bandwidth, FLOP over compute."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from codesign.model.arrays import ArrayLike, FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """Achieved constants of one kind of kernel.
+
+    Parameters
+    ----------
+    floor : array_like
+        Time of the smallest launch [s].
+    bandwidth, compute : array_like
+        Achieved rates [B/s], [FLOP/s].
+    """
+
+    floor: ArrayLike
+    bandwidth: ArrayLike
+    compute: ArrayLike
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Time of one component of a forward pass, by what takes it; arrays broadcast.
+
+    Parameters
+    ----------
+    floor, memory, compute : ndarray
+        Launch floors, byte time, FLOP time [s]; absent ones are zero.
+    """
+
+    floor: FloatArray = field(default_factory=lambda: np.zeros(()))
+    memory: FloatArray = field(default_factory=lambda: np.zeros(()))
+    compute: FloatArray = field(default_factory=lambda: np.zeros(()))
+
+    @property
+    def seconds(self) -> FloatArray:
+        """The sum of the three [s].
+
+        Notes
+        -----
+        On 16 architectures of measured H100 MoE kernels the sum errs by 2.4 % (median), the hard
+        maximum of byte and FLOP time by 5.1 %.
+        """
+        return self.floor + self.memory + self.compute
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(
+            self.floor + other.floor, self.memory + other.memory, self.compute + other.compute
+        )
+
+    def __mul__(self, times: ArrayLike) -> "Cost":
+        return Cost(self.floor * times, self.memory * times, self.compute * times)
+
+
+def kernel_cost(kernel: Kernel, launches: ArrayLike, traffic: ArrayLike, flop: ArrayLike) -> Cost:
+    """Cost of so many launches that together move `traffic` and compute `flop`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    launches : array_like
+        Number of launches [-].
+    traffic, flop : array_like
+        Of all launches together [B], [FLOP].
+
+    Returns
+    -------
+    Cost
+
+    Examples
+    --------
+    >>> h100 = Kernel(floor=26e-6, bandwidth=3.04e12, compute=655e12)
+    >>> float(kernel_cost(h100, 1, 8 * 9.44e6, 2 * 8 * 4.72e6).seconds)  # doctest: +ELLIPSIS
+    5.095...e-05
+    """
+    return Cost(
+        np.asarray(launches * np.asarray(kernel.floor, dtype=np.float64)),
+        np.asarray(traffic / np.asarray(kernel.bandwidth, dtype=np.float64)),
+        np.asarray(flop / np.asarray(kernel.compute, dtype=np.float64)),
+    )
+
+
+def total_seconds(costs: dict[str, Cost]) -> FloatArray:
+    """Sum the components of one forward pass [s]; the smallest arrays first, to stay sparse."""
+    parts = sorted((cost.seconds for cost in costs.values()), key=np.size)
+    total = np.zeros(())
+    for part in parts:
+        total = total + part
+    return total

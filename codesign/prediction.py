@@ -1,0 +1,407 @@
+"""What speculative decoding does for a design: every intermediate figure, vectorised.
+
+This is the one seam that constraints, objectives, search and reports read. Figures are computed on
+demand; one that depends on the load has a leading axis of batch sizes before the designs' axes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codesign.designs import Designs
+from codesign.draft_model import Drafting
+from codesign.errors import UsageError
+from codesign.figure import Figure, figure, figures_of
+from codesign.footprint import Footprint
+from codesign.forward_pass import ForwardPass
+from codesign.model import intensity, quality, speedup
+from codesign.model.acceptance import acceptance_length
+from codesign.model.amdahl import amdahl_ratio
+from codesign.model.arrays import ArrayLike, FloatArray
+from codesign.model.latent_router import overlap, unique_experts
+from codesign.model.roofline import Cost, total_seconds
+from codesign.model.routing import RouterParameters, lag_correlation, unique_experts_uniform
+from codesign.parameter_counts import DesignParameters
+from codesign.replica import Replica
+from codesign.spec.architecture import Architecture
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """All that is held fixed while designs are compared.
+
+    Parameters
+    ----------
+    reference : Architecture
+        The model the designs vary.
+    replica : Replica
+        Resolved hardware and degrees of parallelism.
+    batch_sizes : tuple of int
+        Sequences decoded together per replica.
+    shares : tuple of float
+        Share of the generated tokens at each batch size; adds up to 1.
+    context : int
+        Cached tokens per sequence [token].
+    router : RouterParameters
+        How alike nearby tokens' experts are.
+    survival : ndarray, shape (positions,)
+        Probability that a draft survives to each position [-].
+    drafting : Drafting
+        What is run to draft.
+    price_per_gpu_hour : float, optional
+        [USD/h].
+    training_tokens : float
+        Of every design [token].
+    assumptions : tuple of str
+    """
+
+    reference: Architecture
+    replica: Replica
+    batch_sizes: tuple[int, ...]
+    shares: tuple[float, ...]
+    context: int
+    router: RouterParameters
+    survival: FloatArray
+    drafting: Drafting
+    price_per_gpu_hour: float | None
+    training_tokens: float
+    assumptions: tuple[str, ...] = ()
+
+    def at(self, batch_sizes: tuple[int, ...]) -> "Scenario":
+        """Return the same at other batch sizes, in equal shares."""
+        share = 1.0 / len(batch_sizes)
+        return replace(self, batch_sizes=batch_sizes, shares=(share,) * len(batch_sizes))
+
+
+def predict(designs: Designs, scenario: Scenario) -> "Prediction":
+    """Predict any number of designs in one scenario.
+
+    Parameters
+    ----------
+    designs : Designs
+    scenario : Scenario
+
+    Returns
+    -------
+    Prediction
+        Figures by attribute; `Prediction.value` also averages them over the workload mix.
+    """
+    return Prediction(designs, scenario)
+
+
+class Prediction:
+    """Figures of designs in a scenario.
+
+    Parameters
+    ----------
+    designs : Designs
+    scenario : Scenario
+    """
+
+    def __init__(self, designs: Designs, scenario: Scenario) -> None:
+        self.designs = designs
+        self.scenario = scenario
+
+    # ---- over the workload mix -----------------------------------------------------------
+
+    def value(self, name: str) -> FloatArray:
+        """Return a figure over the workload mix, without the axis of batch sizes."""
+        chosen = figures_of(type(self))[name]
+        values: FloatArray = getattr(self, name)
+        shares = self._per_batch(self.scenario.shares)
+        match chosen.over_mix:
+            case "none":
+                return values
+            case "max":
+                return np.asarray(values.max(axis=0))
+            case "mean":
+                return np.asarray((shares * values).sum(axis=0))
+            case "harmonic":
+                return np.asarray(1 / (shares / values).sum(axis=0))
+        time = shares / self.tokens_per_s
+        return np.asarray(time.sum(axis=0) / (time / values).sum(axis=0))
+
+    def _per_batch(self, values: tuple[float, ...]) -> FloatArray:
+        dimensions = len(self.designs.shape)
+        return np.asarray(values, dtype=np.float64).reshape((-1,) + (1,) * dimensions)
+
+    # ---- the load ------------------------------------------------------------------------
+
+    @cached_property
+    def batch_size(self) -> FloatArray:
+        """Sequences decoded together per replica."""
+        return self._per_batch(self.scenario.batch_sizes)
+
+    @cached_property
+    def verify_width(self) -> FloatArray:
+        """Tokens of one sequence that a verify pass computes, q = K + 1."""
+        return self.designs.draft_tokens + 1
+
+    @figure("token", over_mix="max")
+    def tokens(self) -> FloatArray:
+        """Tokens in one verify pass, T = B q."""
+        return self.batch_size * self.verify_width
+
+    # ---- parameters and quality ----------------------------------------------------------
+
+    @cached_property
+    def _parameters(self) -> DesignParameters:
+        return DesignParameters(self.scenario.reference, self.designs)
+
+    @figure("parameter", better="minimize")
+    def total_params(self) -> FloatArray:
+        """Parameters, both embeddings included, prediction layers not."""
+        return self._parameters.total
+
+    @figure("parameter", better="minimize")
+    def active_params(self) -> FloatArray:
+        """Parameters one token passes, both embeddings included."""
+        return self._parameters.active
+
+    @figure("expert", alias="N")
+    def experts(self) -> FloatArray:
+        """Routed experts per MoE layer."""
+        return self.designs.experts
+
+    @figure("expert", alias="k")
+    def top_k(self) -> FloatArray:
+        """Routed experts per token."""
+        return self.designs.top_k
+
+    @figure("expert", alias="S")
+    def shared_experts(self) -> FloatArray:
+        """Always-on experts."""
+        return self.designs.shared_experts
+
+    @figure("token", alias="K")
+    def draft_tokens(self) -> FloatArray:
+        """Drafted tokens per cycle."""
+        return self.designs.draft_tokens
+
+    @figure("element")
+    def expert_width(self) -> FloatArray:
+        """Intermediate width of one routed expert."""
+        return self.designs.expert_width
+
+    @figure("-")
+    def width_residual(self) -> FloatArray:
+        """Active expert parameters over the reference's, minus 1: what rounding the width left."""
+        return self._parameters.active_width / self._parameters.reference_active_width - 1.0
+
+    @figure("-")
+    def activation_ratio(self) -> FloatArray:
+        """Effective ratio (k + S)/(N + S)."""
+        designs = self.designs
+        active = designs.top_k + designs.shared_experts
+        return active / (designs.experts + designs.shared_experts)
+
+    @figure("nat/token", better="minimize")
+    def loss_difference(self) -> FloatArray:
+        """Pretraining loss minus the reference's; mean of sqrt(total active) and Joint 2025."""
+        tokens = self.scenario.training_tokens
+        reference = Designs.of_architecture(self.scenario.reference, 0)
+        base = DesignParameters(self.scenario.reference, reference)
+        return quality.loss_difference(
+            self._parameters.quality_inputs(tokens), base.quality_inputs(tokens), quality.SIMPLE
+        )
+
+    # ---- unique experts ------------------------------------------------------------------
+
+    def _unique(self, width: ArrayLike, router: RouterParameters) -> FloatArray:
+        designs = self.designs
+        return unique_experts(designs.experts, designs.top_k, self.batch_size, width, router)
+
+    @figure("expert", over_mix="mean")
+    def unique_experts_decode(self) -> FloatArray:
+        """Routed experts per layer that one decode step loads, U(B, 1)."""
+        return self._unique(1, self.scenario.router)
+
+    @figure("expert", over_mix="mean")
+    def unique_experts_verify(self) -> FloatArray:
+        """Routed experts per layer that one verify pass loads, U(B, K+1)."""
+        return self._unique(self.verify_width, self.scenario.router)
+
+    @figure("expert", over_mix="mean")
+    def unique_experts_uniform(self) -> FloatArray:
+        """Experts the verify pass would load if every token chose uniformly."""
+        return unique_experts_uniform(self.designs.experts, self.designs.top_k, self.tokens)
+
+    @figure("expert", over_mix="mean")
+    def unique_experts_independent(self) -> FloatArray:
+        """Experts the verify pass would load if only popularity, not context, were shared."""
+        return self._unique(self.verify_width, self.scenario.router.popularity_only())
+
+    @figure("-")
+    def overlap_lag1(self) -> FloatArray:
+        """Share of a token's experts that the next token of its sequence selects too."""
+        correlation = lag_correlation(self.scenario.router, 1)
+        return overlap(self.designs.experts, self.designs.top_k, correlation)
+
+    # ---- step times ----------------------------------------------------------------------
+
+    def _pass(self, width: ArrayLike) -> dict[str, Cost]:
+        scenario = self.scenario
+        return ForwardPass(
+            model=scenario.reference,
+            designs=self.designs,
+            replica=scenario.replica,
+            router=scenario.router,
+            sequences=self.batch_size,
+            width=np.asarray(width, dtype=np.float64),
+            context=scenario.context,
+        ).costs()
+
+    @cached_property
+    def decode_costs(self) -> dict[str, Cost]:
+        """Components of one decode step."""
+        return self._pass(1)
+
+    @cached_property
+    def verify_costs(self) -> dict[str, Cost]:
+        """Components of one verify pass."""
+        return self._pass(self.verify_width)
+
+    @figure("s", over_mix="mean", better="minimize")
+    def step_time_decode_s(self) -> FloatArray:
+        """One decode step of the target, T(B, 1)."""
+        return total_seconds(self.decode_costs)
+
+    @figure("s", over_mix="mean", better="minimize")
+    def step_time_verify_s(self) -> FloatArray:
+        """One verify pass of the target, T(B, K+1)."""
+        return total_seconds(self.verify_costs)
+
+    @figure("s", over_mix="mean", better="minimize")
+    def draft_time_s(self) -> FloatArray:
+        """Drafting K tokens, D(B, K)."""
+        scenario = self.scenario
+        return scenario.drafting.seconds(
+            self.designs, scenario.replica, scenario.router, self.batch_size, scenario.context
+        )
+
+    @figure("-", over_mix="mean")
+    def routed_time_fraction(self) -> FloatArray:
+        """Routed experts' share of the decode step, launch floor included."""
+        return self._routed(self.decode_costs).seconds / self.step_time_decode_s
+
+    @figure("-", over_mix="mean")
+    def routed_load_fraction(self) -> FloatArray:
+        """Share of the decode step that is proportional to unique experts (Amdahl's f)."""
+        return self._routed(self.decode_costs).memory / self.step_time_decode_s
+
+    def _routed(self, costs: Mapping[str, Cost]) -> Cost:
+        return costs.get("routed_experts", Cost())
+
+    # ---- the cycle -----------------------------------------------------------------------
+
+    @figure("-", over_mix="mean", better="minimize")
+    def amdahl_ratio(self) -> FloatArray:
+        """Verify over decode time if only the loaded experts grew."""
+        grown = self.unique_experts_verify / self.unique_experts_decode
+        return amdahl_ratio(self.routed_load_fraction, grown)
+
+    @figure("-", over_mix="mean", better="maximize")
+    def target_efficiency(self) -> FloatArray:
+        """T(B, 1) / T(B, K+1)."""
+        return self.step_time_decode_s / self.step_time_verify_s
+
+    @figure("token", better="maximize")
+    def acceptance_length(self) -> FloatArray:
+        """Tokens per cycle, bonus token included."""
+        return acceptance_length(self.scenario.survival, self.designs.draft_tokens)
+
+    @figure("-", over_mix="mean", better="minimize")
+    def cycle_ratio(self) -> FloatArray:
+        """Draft-verify cycle over decode step."""
+        return speedup.cycle_ratio(
+            self.draft_time_s,
+            self.step_time_verify_s,
+            self.scenario.replica.sd_overhead,
+            self.step_time_decode_s,
+            self.designs.draft_tokens,
+        )
+
+    @figure("-", over_mix="time", better="maximize")
+    def sd_speedup(self) -> FloatArray:
+        """Decoding speedup: acceptance length over cycle ratio."""
+        return self.acceptance_length / self.cycle_ratio
+
+    @figure("token", over_mix="mean", better="minimize")
+    def break_even_acceptance_length(self) -> FloatArray:
+        """Acceptance length from which SD pays."""
+        return self.cycle_ratio
+
+    @figure("-", over_mix="mean", better="minimize")
+    def break_even_acceptance(self) -> FloatArray:
+        """Mean share of drafted tokens that must be accepted for SD to pay; above 1: never."""
+        return speedup.break_even_acceptance(self.cycle_ratio, self.designs.draft_tokens)
+
+    # ---- latency, throughput, cost, memory -----------------------------------------------
+
+    @figure("s", over_mix="mean", better="minimize", alias="tpot")
+    def tpot_s(self) -> FloatArray:
+        """Time per output token of one sequence without SD."""
+        return self.step_time_decode_s
+
+    @figure("s", over_mix="mean", better="minimize", alias="sd_tpot")
+    def sd_tpot_s(self) -> FloatArray:
+        """Time per output token of one sequence with SD."""
+        return self.step_time_decode_s / self.sd_speedup
+
+    @figure("token/s", over_mix="harmonic", better="maximize")
+    def tokens_per_s(self) -> FloatArray:
+        """Tokens per second of a replica without SD."""
+        return self.batch_size / self.step_time_decode_s
+
+    @figure("token/s", over_mix="harmonic", better="maximize")
+    def sd_tokens_per_s(self) -> FloatArray:
+        """Tokens per second of a replica with SD."""
+        return self.batch_size / self.sd_tpot_s
+
+    @figure("token/s", over_mix="harmonic", better="maximize")
+    def sd_tokens_per_s_per_gpu(self) -> FloatArray:
+        """Tokens per second and GPU with SD."""
+        return self.sd_tokens_per_s / self.scenario.replica.gpus
+
+    @figure("USD", over_mix="mean", better="minimize", alias="cost")
+    def cost_per_million_tokens(self) -> FloatArray:
+        """Price of a million generated tokens with SD."""
+        price = self.scenario.price_per_gpu_hour
+        if price is None:
+            raise UsageError(
+                f"{self.scenario.replica.hardware.name} has no price; give one with --price, such "
+                "as --price '2.5 USD/h', or add it to the profile"
+            )
+        return speedup.cost_per_million_tokens(price, self.sd_tokens_per_s_per_gpu)
+
+    @cached_property
+    def footprint(self) -> Footprint:
+        """Memory by what fills it."""
+        return Footprint.of(
+            self._parameters, self.scenario.replica, self.scenario.drafting,
+            self.batch_size, self.tokens, self.scenario.context,
+        )  # fmt: skip
+
+    @figure("B", over_mix="max", better="minimize", alias="memory")
+    def memory_bytes_per_gpu(self) -> FloatArray:
+        """Weights, caches and workspace on the fullest GPU."""
+        return self.footprint.total
+
+    # ---- regime --------------------------------------------------------------------------
+
+    @cached_property
+    def regime(self) -> NDArray[np.str_]:
+        """What limits verification, per batch size."""
+        costs = self.verify_costs.values()
+        memory = sum((cost.memory for cost in costs), np.zeros(()))
+        compute = sum((cost.compute for cost in costs), np.zeros(()))
+        grown = self.unique_experts_verify / self.unique_experts_decode
+        sparse = self.designs.top_k < self.designs.experts
+        return intensity.regime(grown, memory, compute, sparse)
+
+
+FIGURES: Mapping[str, Figure] = figures_of(Prediction)
+"""Every figure by name, in the order of the derivation."""

@@ -1,0 +1,141 @@
+"""One replica: how many GPUs, how the model is cut over them, and what its kernels cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from codesign.errors import UsageError
+from codesign.hardware import ResolvedKernel, resolve_interconnect, resolve_kernel
+from codesign.model.communication import Interconnect
+from codesign.model.roofline import Kernel
+from codesign.spec.hardware import Deployment, Hardware, KernelKind
+from codesign.spec.precision import BYTES_PER_ELEMENT, Component, Dtype, Precision
+
+
+@dataclass(frozen=True)
+class Replica:
+    """A resolved deployment.
+
+    Parameters
+    ----------
+    hardware : Hardware
+    gpus, tensor_parallel, expert_parallel : int
+        GPUs of the replica; degrees of attention and of experts.
+    precision : Precision
+        Number formats, after a deployment's own dtype.
+    kernels : dict
+        Constants by kernel kind and dtype.
+    interconnect : Interconnect, optional
+        Absent on one GPU.
+    host_time, sd_overhead : float
+        [s].
+    memory_limit : float
+        Usable memory of one GPU [B].
+    assumptions : tuple of str
+    """
+
+    hardware: Hardware
+    gpus: int
+    tensor_parallel: int
+    expert_parallel: int
+    precision: Precision
+    kernels: Mapping[tuple[KernelKind, Dtype], ResolvedKernel]
+    interconnect: Interconnect | None
+    host_time: float
+    sd_overhead: float
+    memory_limit: float
+    assumptions: tuple[str, ...]
+
+    @property
+    def data_parallel(self) -> int:
+        """Groups of GPUs that each attend to their own sequences."""
+        return self.gpus // self.tensor_parallel
+
+    @property
+    def expert_tensor_parallel(self) -> int:
+        """GPUs that one routed expert is cut over."""
+        return self.gpus // self.expert_parallel
+
+    def kernel(self, kind: KernelKind, dtype: Dtype) -> Kernel:
+        """Return the constants of one kernel."""
+        return self.kernels[kind, dtype].kernel
+
+    def gemm(self, component: Component) -> tuple[Kernel, float]:
+        """Return the constants of a component's dense matrix products and its bytes per weight."""
+        dtype = self.precision.of(component)
+        return self.kernel("gemm", dtype), BYTES_PER_ELEMENT[dtype]
+
+
+def resolve_replica(
+    hardware: Hardware, deployment: Deployment, checkpoint: Precision, gpus: int
+) -> Replica:
+    """Resolve every degree and constant of a deployment on so many GPUs.
+
+    Raises
+    ------
+    UsageError
+        If the degrees do not divide each other, or the interconnect is unknown.
+    """
+    tensor = deployment.tensor_parallel or (1 if deployment.attention_dp else gpus)
+    expert = deployment.expert_parallel
+    for name, degree in (("tensor_parallel", tensor), ("expert_parallel", expert)):
+        if gpus % degree:
+            raise UsageError(f"{name} {degree} does not divide {gpus} gpus; set --gpus")
+    precision = checkpoint
+    if deployment.dtype is not None:
+        precision = Precision(
+            weights=deployment.dtype,
+            embeddings=checkpoint.embeddings,
+            kv_cache=checkpoint.kv_cache,
+        )
+    kernels = _kernels(hardware, deployment, precision)
+    interconnect, link_assumptions = resolve_interconnect(hardware, gpus)
+    return Replica(
+        hardware=hardware,
+        gpus=gpus,
+        tensor_parallel=tensor,
+        expert_parallel=expert,
+        precision=precision,
+        kernels=kernels,
+        interconnect=interconnect,
+        host_time=deployment.host_time,
+        sd_overhead=deployment.sd_overhead,
+        memory_limit=deployment.memory_utilisation * hardware.memory.value,
+        assumptions=(*_kernel_assumptions(hardware, kernels), *link_assumptions),
+    )
+
+
+def _kernels(
+    hardware: Hardware, deployment: Deployment, precision: Precision
+) -> dict[tuple[KernelKind, Dtype], ResolvedKernel]:
+    components: tuple[Component, ...] = ("shared_experts", "attention", "dense")
+    wanted: list[tuple[KernelKind, Dtype]] = [
+        ("routed_experts", precision.of("routed_experts")),
+        *(("gemm", precision.of(component)) for component in components),
+        ("gemm", precision.embeddings),
+        ("attention", precision.kv_cache),
+        ("elementwise", "bf16"),
+    ]
+    return {
+        (kind, dtype): resolve_kernel(hardware, kind, deployment.backend, dtype)
+        for kind, dtype in dict.fromkeys(wanted)
+    }
+
+
+def _kernel_assumptions(
+    hardware: Hardware, kernels: Mapping[tuple[KernelKind, Dtype], ResolvedKernel]
+) -> list[str]:
+    lines = []
+    if not hardware.kernels:
+        lines.append(
+            f"{hardware.name} is a datasheet-only profile: no kernel was measured on it, every "
+            "constant is scaled from another device"
+        )
+    for (kind, dtype), resolved in kernels.items():
+        status = "measured" if resolved.measured else "not measured"
+        kernel = resolved.kernel
+        lines.append(
+            f"{kind} {dtype} ({status}): {float(kernel.floor) * 1e6:.3g} us floor, "
+            f"{float(kernel.bandwidth) / 1e12:.3g} TB/s, {float(kernel.compute) / 1e12:.4g} "
+            f"TFLOP/s; {resolved.origin}"
+        )
+    return lines

@@ -1,0 +1,1 @@
+"""What people write down: frozen, strict pydantic models and their YAML reader."""

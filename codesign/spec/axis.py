@@ -1,0 +1,72 @@
+"""Integer axes as people write them: ``8``, ``4,8,16``, ``8:128:8`` and joins of these."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+MAX_VALUES = 100_000
+
+_RANGE = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*)?)?")
+
+
+def parse_axis(written: object) -> tuple[int, ...]:
+    """Read the values of one axis, sorted and without repeats.
+
+    Parameters
+    ----------
+    written : int, str or list of these
+        ``lo:hi`` and ``lo:hi:step`` include both ends.
+
+    Raises
+    ------
+    ValueError
+        If it is malformed, empty or has more than 100,000 values.
+
+    Examples
+    --------
+    >>> parse_axis("4, 8:16:4")
+    (4, 8, 12, 16)
+    >>> parse_axis([1, "2:3"])
+    (1, 2, 3)
+    """
+    if isinstance(written, bool) or not isinstance(written, int | str | list | tuple):
+        raise ValueError("write a whole number, a list or lo:hi:step")
+    if isinstance(written, int):
+        parts = [str(written)]
+    elif isinstance(written, str):
+        parts = written.split(",")
+    else:
+        return tuple(sorted({value for item in written for value in parse_axis(item)}))
+    values = sorted({value for part in parts for value in _range(part)})
+    if not values:
+        raise ValueError("the axis is empty")
+    return tuple(values)
+
+
+def _range(part: str) -> range:
+    match = _RANGE.fullmatch(part)
+    if match is None:
+        raise ValueError(f"write whole numbers, a list or lo:hi:step, not {part.strip()!r}")
+    low, high, step = (int(group) if group else None for group in match.groups())
+    assert low is not None
+    if step == 0:
+        raise ValueError(f"the step must be at least 1 in {part.strip()!r}")
+    if high is not None and high < low:
+        raise ValueError(f"the range {part.strip()!r} is empty: {high} < {low}")
+    values = range(low, (low if high is None else high) + 1, step or 1)
+    if len(values) > MAX_VALUES:
+        raise ValueError(f"more than {MAX_VALUES:,} values on one axis")
+    return values
+
+
+def axis_schema() -> dict[str, Any]:
+    """JSON schema of an axis."""
+    item = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}]}
+    return {
+        "anyOf": [*item["anyOf"], {"type": "array", "items": item, "minItems": 1}],
+        "examples": [8, [4, 8], "8:128:8,144:256:16"],
+    }
+
+
+Axis = Annotated[tuple[int, ...], BeforeValidator(parse_axis), WithJsonSchema(axis_schema())]

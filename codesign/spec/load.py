@@ -1,0 +1,152 @@
+"""Read a YAML file into a spec; every complaint says file, line, column, path, rule and value."""
+
+import re
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from codesign.errors import UsageError
+from codesign.spec.base import Spec
+
+AnySpec = TypeVar("AnySpec", bound=Spec)
+Location = tuple[str | int, ...]
+Positions = dict[Location, yaml.Mark]
+
+MAX_BYTES = 4 * 2**20
+SHOWN_CHARACTERS = 60
+
+
+class _CoreSchemaLoader(yaml.SafeLoader):
+    """YAML 1.2 core schema: ``1:16`` stays text (YAML 1.1 reads 76), ``no`` stays a word."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the attribute PyYAML reads
+
+
+for _tag, _pattern, _first in (
+    ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
+    ("null", r"(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("int", r"[-+]?[0-9]+$", "-+0123456789"),
+    ("float", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", "-+.0123456789"),
+):
+    _CoreSchemaLoader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first)
+    )
+
+
+def load_spec(path: Path, kind: type[AnySpec]) -> AnySpec:
+    """Read one YAML file.
+
+    Raises
+    ------
+    UsageError
+        With ``file:line:column: path: rule (value)``, one line per fault.
+    """
+    data, positions = _read(path)
+    if not isinstance(data, dict):
+        raise UsageError(f"{path}:1:1: a mapping of fields is expected, not {_shown(data)}")
+    try:
+        return kind.from_data(data)
+    except ValidationError as error:
+        lines = (_message(path, fault, positions) for fault in error.errors(include_url=False))
+        raise UsageError("\n".join(dict.fromkeys(lines))) from None
+
+
+def validation_message(error: ValidationError) -> str:
+    """Say what is wrong with a spec that came from the command line: ``path: rule (value)``."""
+    faults = error.errors(include_url=False)
+    return "\n".join(dict.fromkeys(f"{_path(_location(f))}: {_rule(f)}" for f in faults))
+
+
+def _read(path: Path) -> tuple[object, Positions]:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    if len(raw) > MAX_BYTES:
+        raise UsageError(f"{path}: larger than a spec can be ({len(raw):,} > {MAX_BYTES:,} bytes)")
+    positions: Positions = {}
+    try:
+        loader = _CoreSchemaLoader(raw)
+        node = loader.get_single_node()
+        data = None if node is None else _construct(loader, node, (), positions, set())
+    except (yaml.MarkedYAMLError, yaml.reader.ReaderError) as error:
+        raise UsageError(f"{path}:{_yaml_problem(error)}") from None
+    except RecursionError:
+        raise UsageError(f"{path}: nested too deeply to be a spec") from None
+    return data, positions
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        where = f"{mark.line + 1}:{mark.column + 1}" if mark else "1:1"
+        return f"{where}: not valid YAML: {error.problem}"
+    return f"1:1: not valid YAML: {error}"
+
+
+def _construct(
+    loader: _CoreSchemaLoader,
+    node: yaml.Node,
+    location: Location,
+    positions: Positions,
+    seen: set[int],
+) -> object:
+    """Build plain data and note where each value stands; aliases could grow without bound."""
+    if id(node) in seen:
+        raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=node.start_mark)
+    seen.add(id(node))
+    positions[location] = node.start_mark
+    if isinstance(node, yaml.MappingNode):
+        mapping: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            key = key_node.value
+            if not isinstance(key, str) or key in mapping:
+                problem = f"field {key!r} is given twice" if isinstance(key, str) else "bad key"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
+            mapping[key] = _construct(loader, value_node, (*location, key), positions, seen)
+            positions[(*location, key, "")] = key_node.start_mark
+        return mapping
+    if isinstance(node, yaml.SequenceNode):
+        return [
+            _construct(loader, item, (*location, index), positions, seen)
+            for index, item in enumerate(node.value)
+        ]
+    return loader.construct_object(node)
+
+
+def _location(fault: ErrorDetails) -> Location:
+    """Where the fault is; an unknown field is reported by pydantic at its parent."""
+    location: Location = tuple(fault["loc"])
+    if fault["type"] == "unknown_field":
+        return (*location, fault["ctx"]["key"], "")
+    return location
+
+
+def _message(path: Path, fault: ErrorDetails, positions: Positions) -> str:
+    location = _location(fault)
+    known = location
+    while known and known not in positions:  # a union's tag, or a missing field: its parent
+        known = tuple(p for i, p in enumerate(known) if i != len(known) - 1)
+    mark = positions.get(known)
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    return f"{path}:{line}:{column}: {_path(location)}: {_rule(fault)}"
+
+
+def _path(location: Location) -> str:
+    return ".".join(str(part) for part in location if part != "") or "(top)"
+
+
+def _rule(fault: ErrorDetails) -> str:
+    rule = fault["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if fault["type"] in ("unknown_field", "missing"):
+        return rule[0].lower() + rule[1:]
+    return f"{rule[0].lower()}{rule[1:]} ({_shown(fault['input'])})"
+
+
+def _shown(value: object) -> str:
+    text = ascii(value) if not isinstance(value, str) else f"'{value}'"
+    text = "".join(c if c.isprintable() else "?" for c in text)
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."

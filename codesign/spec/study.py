@@ -1,0 +1,161 @@
+"""One question: reference, hardware, load, space, objectives, constraints, search."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from codesign.spec.axis import Axis, parse_axis
+from codesign.spec.base import Count, Items, PositiveCount, Spec
+from codesign.spec.draft import DEFAULT_ACCEPTANCE, AnyAcceptance, AnyDraft, Draft
+from codesign.spec.hardware import Deployment
+from codesign.spec.workload import Workload
+
+WidthPolicy = Literal["iso_active", "fixed", "iso_total", "search"]
+RoutingChoice = Literal["own", "generic", "independent", "uniform"]
+Direction = Literal["maximize", "minimize"]
+
+
+class Space(Spec):
+    """What is searched.
+
+    Parameters
+    ----------
+    experts, top_k, shared_experts, draft_tokens : Axis
+        Values of each axis; those of the reference always belong to it.
+    expert_width : {"iso_active", "fixed", "iso_total", "search"}
+        Width of a routed expert: so that active, or total, expert parameters equal the
+        reference's; the reference's own width; or `widths` as a further axis.
+    widths : Axis, optional
+        For ``search``.
+    fix : list of str
+        Axes pinned to the reference.
+    """
+
+    experts: Axis = parse_axis("8:128:8,144:256:16,288:512:32")
+    top_k: Axis = parse_axis("1:16")
+    shared_experts: Axis = parse_axis("0:4")
+    draft_tokens: Axis = parse_axis("0:8")
+    expert_width: WidthPolicy = "iso_active"
+    widths: Axis | None = None
+    fix: Items[Literal["experts", "top_k", "shared_experts"]] = ()
+
+
+class Bound(Spec):
+    """Limits of one figure: numbers, quantities with a unit, or ``1.1x`` of the reference's."""
+
+    at_least: float | str | None = None
+    at_most: float | str | None = None
+
+
+class ObjectiveChoice(Spec):
+    """A registered objective or any figure, with its direction where that is not evident."""
+
+    name: str
+    direction: Direction | None = None
+
+
+def parse_objective(written: object) -> object:
+    """Read ``sd_speedup`` or ``total_params:minimize``."""
+    if not isinstance(written, str):
+        return written
+    name, _, direction = written.partition(":")
+    return {"name": name.strip()} | ({"direction": direction.strip()} if direction else {})
+
+
+AnyObjective = Annotated[
+    ObjectiveChoice,
+    BeforeValidator(parse_objective),
+    WithJsonSchema({"type": ["string", "object"], "examples": ["sd_speedup"]}),
+]
+
+_BOUND = re.compile(r"\s*([\w.]+)\s*(<=|>=)\s*(.+?)\s*")
+
+
+def parse_bound(written: str) -> tuple[str, dict[str, object]]:
+    """Read ``FIGURE<=VALUE`` or ``FIGURE>=VALUE``.
+
+    Examples
+    --------
+    >>> parse_bound("total_params<=1.1x")
+    ('total_params', {'at_most': '1.1x'})
+    """
+    match = _BOUND.fullmatch(written)
+    if match is None:
+        raise ValueError(f"a constraint is FIGURE<=VALUE or FIGURE>=VALUE, not {written!r}")
+    figure, operator, value = match.groups()
+    return figure, {"at_most" if operator == "<=" else "at_least": value}
+
+
+class Search(Spec):
+    """How the space is searched.
+
+    Parameters
+    ----------
+    engine : {"auto", "exact", "optuna"}
+        ``auto``: an Optuna study, certified by exact enumeration.
+    trials, batch : int
+        Optuna trials, and how many are asked for at a time.
+    seed : int
+        Of the sampler.
+    """
+
+    engine: Literal["auto", "exact", "optuna"] = "auto"
+    trials: PositiveCount = 200
+    batch: PositiveCount = 20
+    seed: Count = 0
+
+
+ConstraintChoice = bool | Bound | dict[str, Any]
+
+DEFAULT_CONSTRAINTS: dict[str, ConstraintChoice] = {
+    "total_params": Bound(at_most="1.1x"),
+    "active_params": Bound(at_least="0.8x", at_most="1.1x"),
+    "top_k": True,
+    "quality": True,
+    "memory": True,
+    "divisibility": True,
+    "expert_width": True,
+    "sd_tpot": Bound(at_most="1x"),
+}
+"""What a design must meet unless the study says otherwise; `True` takes the built-in options."""
+
+
+class Study(Spec):
+    """One question, as a file or as flags.
+
+    Parameters
+    ----------
+    name : str
+        Shown with the answer.
+    reference : str
+        Bundled name, config.json or YAML of the model the designs vary.
+    set : dict
+        Other fields of the reference to change.
+    hardware : str
+        Bundled name or profile.
+    routing : {"own", "generic", "independent", "uniform"}
+        How alike nearby tokens' experts are: as published for the reference, the generic router,
+        popularity only, or not at all.
+    constraints : dict
+        By name: ``false`` removes one, ``true`` takes its built-in options, a mapping sets them.
+    train_tokens : quantity, optional
+        Training tokens of every design, for the quality laws.
+    """
+
+    name: str = "codesign"
+    reference: str = "qwen3-30b-a3b"
+    set: dict[str, Any] = Field(default_factory=dict)
+    hardware: str
+    workload: Workload
+    deployment: Deployment = Deployment()
+    routing: RoutingChoice = "own"
+    draft: AnyDraft = Draft()
+    acceptance: AnyAcceptance = DEFAULT_ACCEPTANCE
+    train_tokens: float | str | None = None
+    space: Space = Space()
+    objectives: Items[AnyObjective] = Field(
+        default=(ObjectiveChoice(name="sd_speedup"),), min_length=1
+    )
+    constraints: dict[str, ConstraintChoice] = Field(default_factory=dict)
+    search: Search = Search()
