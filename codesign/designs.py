@@ -68,6 +68,11 @@ class Designs:
         flat = (np.broadcast_to(getattr(self, axis), shape).reshape(-1)[index] for axis in AXES)
         return type(self).of(*(np.atleast_1d(values) for values in flat))
 
+    def joined(self, other: Self) -> Self:
+        """Return two lists of designs as one."""
+        pairs = ((getattr(self, axis), getattr(other, axis)) for axis in AXES)
+        return type(self)(*(np.concatenate(pair) for pair in pairs))
+
     def rows(self) -> list[dict[str, int]]:
         """Return every design as a dictionary of whole numbers."""
         shape = self.shape

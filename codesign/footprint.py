@@ -61,9 +61,7 @@ class Footprint:
         )
 
 
-def _weights(
-    parameters: DesignParameters, replica: Replica, embeddings: bool = True
-) -> FloatArray:
+def _weights(parameters: DesignParameters, replica: Replica, embeddings: bool = True) -> FloatArray:
     """Routed experts over all GPUs; attention, dense, shared and embeddings over `tp`."""
     precision, counts = replica.precision, count_parameters(parameters.reference)
     size = {name: BYTES_PER_ELEMENT[precision.of(name)]
@@ -72,7 +70,7 @@ def _weights(
     shared = parameters.shared * (size["shared_experts"] / replica.tensor_parallel)
     router = parameters.router * BYTES_PER_ELEMENT[precision.embeddings]
     unquantised = BYTES_PER_ELEMENT[precision.embeddings]
-    cut = counts.attention * size["attention"] + counts.dense * size["dense"]
+    cut = counts.attention * size["attention"] + (counts.dense + counts.latent) * size["dense"]
     cut += embeddings * (counts.embedding + counts.lm_head) * unquantised
     fixed = cut / replica.tensor_parallel + (counts.norm + counts.other) * unquantised
     return routed + shared + (router + fixed)

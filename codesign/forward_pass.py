@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from codesign.designs import Designs
-from codesign.model.arrays import ArrayLike, FloatArray
+from codesign.model.arrays import FloatArray
 from codesign.model.communication import all_reduce, dispatch_combine
 from codesign.model.expert_parallel import busiest_rank
 from codesign.model.parameters import expert_parameters
@@ -20,7 +20,7 @@ from codesign.model.step_time import (
     routed_experts,
 )
 from codesign.replica import Replica
-from codesign.spec.architecture import Architecture, MixtureOfExperts
+from codesign.spec.architecture import Architecture, MixtureOfExperts, shared_width_ratio
 from codesign.spec.precision import BYTES_PER_ELEMENT
 
 LAUNCHES_PER_LAYER: Final = 2
@@ -56,18 +56,18 @@ class ForwardPass:
     context: int
 
     def costs(self) -> dict[str, Cost]:
-        """Return the cost of every component [s]."""
+        """Return the cost of every component [s]: first those no design changes."""
         costs = {"attention_projections": self._projections(), "attention_core": self._attention()}
-        if self.model.moe is not None:
-            costs |= self._experts(self.model.moe)
         if self.model.dense:
             costs["dense_ffn"] = self._dense()
         costs["norms_and_small_kernels"] = self._small_kernels()
         costs["lm_head"] = self._head()
-        if self.replica.gpus > 1:
-            costs["communication"] = self._communication()
         if self.replica.host_time > 0:
             costs["host"] = Cost(floor=np.asarray(self.replica.host_time))
+        if self.replica.gpus > 1:
+            costs["communication"] = self._communication()
+        if self.model.moe is not None:
+            costs |= self._experts(self.model.moe)
         return costs
 
     @property
@@ -109,10 +109,22 @@ class ForwardPass:
         return total
 
     def _experts(self, moe: MixtureOfExperts) -> dict[str, Cost]:
-        costs = {"routed_experts": self._routed(moe), "router": self._router(moe)}
+        costs = {"router": self._router(moe)}
         if np.any(self.designs.shared_experts > 0):
             costs["shared_experts"] = self._shared(moe)
+        if moe.latent_width is not None:
+            costs["latent_projections"] = self._latent(moe, moe.latent_width)
+        costs["routed_experts"] = self._routed(moe)
         return costs
+
+    def _latent(self, moe: MixtureOfExperts, latent_width: int) -> Cost:
+        """Down to the routed experts' narrower input and up again."""
+        kernel, size = self.replica.gemm("dense")
+        both = self.model.hidden_size + latent_width
+        parameters = 2 * moe.layers * self.model.hidden_size * latent_width
+        return dense_gemm(
+            kernel, 2 * moe.layers, self._tokens_here, parameters, size, 2.0 * moe.layers * both
+        )
 
     def _routed(self, moe: MixtureOfExperts) -> Cost:
         designs, replica = self.designs, self.replica
@@ -157,7 +169,8 @@ class ForwardPass:
         """One fused feed-forward layer of S experts' width: two products and an activation."""
         kernel, size = self.replica.gemm("shared_experts")
         hidden, shared = self.model.hidden_size, self.designs.shared_experts
-        width = shared * shared_width(moe, self.designs) / self.replica.tensor_parallel
+        width = shared * self.designs.expert_width * shared_width_ratio(self.model)
+        width = width / self.replica.tensor_parallel
         present = (shared > 0).astype(np.float64)
         products = dense_gemm(
             kernel,
@@ -224,8 +237,3 @@ class ForwardPass:
         copies = self._tokens_here * self.designs.top_k
         outward = min(BYTES_PER_ELEMENT[replica.precision.of("routed_experts")], ACTIVATION_BYTES)
         return total + dispatch_combine(link, moe_layers, copies * hidden, max(outward, 1.0))
-
-
-def shared_width(moe: MixtureOfExperts, designs: Designs) -> ArrayLike:
-    """Width of one shared expert: in the reference's proportion to the routed ones [element]."""
-    return designs.expert_width * ((moe.shared_width or moe.expert_width) / moe.expert_width)

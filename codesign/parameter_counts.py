@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from codesign.architectures.counting import count_parameters
 from codesign.designs import Designs
-from codesign.forward_pass import shared_width
 from codesign.model.arrays import FloatArray
 from codesign.model.parameters import (
     active_parameters,
@@ -16,7 +16,9 @@ from codesign.model.parameters import (
     shared_parameters,
 )
 from codesign.model.quality import QualityInputs
-from codesign.spec.architecture import Architecture
+from codesign.spec.architecture import Architecture, shared_width_ratio
+
+WidthBudget = Literal["active", "total"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class DesignParameters:
             moe.layers,
             self.designs.shared_experts,
             self.reference.hidden_size,
-            shared_width(moe, self.designs),
+            self.designs.expert_width * shared_width_ratio(self.reference),
             moe.matrices,
         )
 
@@ -82,24 +84,11 @@ class DesignParameters:
     @cached_property
     def active(self) -> FloatArray:
         """Parameters one token passes: total - routed (1 - k/N) [parameter]."""
-        return active_parameters(
-            self.total, self.routed, self.designs.experts, self.designs.top_k
-        )
-
-    @cached_property
-    def active_width(self) -> FloatArray:
-        """Width of all experts a token passes, in routed experts' kind of parameter [element]."""
-        return active_width(self.reference, self.designs)
-
-    @cached_property
-    def reference_active_width(self) -> FloatArray:
-        """The same of the reference [element]."""
-        return active_width(self.reference, Designs.of_architecture(self.reference, 0))
+        return active_parameters(self.total, self.routed, self.designs.experts, self.designs.top_k)
 
     def quality_inputs(self, training_tokens: float) -> QualityInputs:
         """Return what the quality laws read."""
         moe, designs = self.reference.moe, self.designs
-        ratio = 1.0 if moe is None else (moe.shared_width or moe.expert_width) / moe.expert_width
         dense_width = sum(group.layers * group.width for group in self.reference.dense)
         layers = moe.layers if moe else self.reference.layers
         return QualityInputs(
@@ -107,7 +96,7 @@ class DesignParameters:
             active=self.active,
             experts=designs.experts,
             top_k=designs.top_k,
-            shared_experts=designs.shared_experts * ratio,
+            shared_experts=designs.shared_experts * shared_width_ratio(self.reference),
             hidden_size=self.reference.hidden_size,
             expert_width=designs.expert_width,
             training_tokens=training_tokens,
@@ -115,8 +104,18 @@ class DesignParameters:
         )
 
 
-def active_width(reference: Architecture, designs: Designs) -> FloatArray:
-    """k + S experts' width, a shared one in the reference's proportion [element]."""
-    moe = reference.moe
-    ratio = 1.0 if moe is None else (moe.shared_width or moe.expert_width) / moe.expert_width
-    return (designs.top_k + designs.shared_experts * ratio) * designs.expert_width
+def sharing_experts(reference: Architecture, designs: Designs, budget: WidthBudget) -> FloatArray:
+    """Experts that share the width budget: S and k, or S and N; shared ones in routed widths."""
+    routed = designs.top_k if budget == "active" else designs.experts
+    return routed + designs.shared_experts * shared_width_ratio(reference)
+
+
+def spent_width(reference: Architecture, designs: Designs, budget: WidthBudget) -> FloatArray:
+    """Width that designs spend on those experts [element]."""
+    return sharing_experts(reference, designs, budget) * designs.expert_width
+
+
+def reference_width(reference: Architecture, budget: WidthBudget) -> float:
+    """Width that the reference spends on them: the budget [element]."""
+    own = Designs.of_architecture(reference, 0)
+    return float(spent_width(reference, own, budget).reshape(-1)[0])

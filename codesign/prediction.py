@@ -24,7 +24,12 @@ from codesign.model.arrays import ArrayLike, FloatArray
 from codesign.model.latent_router import overlap, unique_experts
 from codesign.model.roofline import Cost, total_seconds
 from codesign.model.routing import RouterParameters, lag_correlation, unique_experts_uniform
-from codesign.parameter_counts import DesignParameters
+from codesign.parameter_counts import (
+    DesignParameters,
+    WidthBudget,
+    reference_width,
+    spent_width,
+)
 from codesign.replica import Replica
 from codesign.spec.architecture import Architecture
 
@@ -55,6 +60,8 @@ class Scenario:
         [USD/h].
     training_tokens : float
         Of every design [token].
+    width_budget : {"active", "total"}, optional
+        Which expert parameters the expert width keeps as the reference's.
     assumptions : tuple of str
     """
 
@@ -68,6 +75,7 @@ class Scenario:
     drafting: Drafting
     price_per_gpu_hour: float | None
     training_tokens: float
+    width_budget: WidthBudget | None = "active"
     assumptions: tuple[str, ...] = ()
 
     def at(self, batch_sizes: tuple[int, ...]) -> "Scenario":
@@ -187,9 +195,13 @@ class Prediction:
         return self.designs.expert_width
 
     @figure("-")
-    def width_residual(self) -> FloatArray:
-        """Active expert parameters over the reference's, minus 1: what rounding the width left."""
-        return self._parameters.active_width / self._parameters.reference_active_width - 1.0
+    def rounding_residual(self) -> FloatArray:
+        """Expert parameters over the budget of the width policy, minus 1: what rounding left."""
+        budget = self.scenario.width_budget
+        if budget is None:
+            return np.zeros((1,) * len(self.designs.shape))
+        spent = spent_width(self.scenario.reference, self.designs, budget)
+        return spent / reference_width(self.scenario.reference, budget) - 1.0
 
     @figure("-")
     def activation_ratio(self) -> FloatArray:

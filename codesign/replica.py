@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from codesign.errors import UsageError
 from codesign.hardware import ResolvedKernel, resolve_interconnect, resolve_kernel
@@ -9,6 +10,8 @@ from codesign.model.communication import Interconnect
 from codesign.model.roofline import Kernel
 from codesign.spec.hardware import Deployment, Hardware, KernelKind
 from codesign.spec.precision import BYTES_PER_ELEMENT, Component, Dtype, Precision
+
+BLOCK_QUANTISED: Final[frozenset[Dtype]] = frozenset({"fp8_block", "mxfp4", "nvfp4", "int4"})
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,12 @@ class Replica:
     def expert_tensor_parallel(self) -> int:
         """GPUs that one routed expert is cut over."""
         return self.gpus // self.expert_parallel
+
+    @property
+    def width_step(self) -> int:
+        """Expert widths come in multiples of this, so that every GPU gets whole tiles."""
+        blocked = self.precision.of("routed_experts") in BLOCK_QUANTISED
+        return (128 if blocked else 64) * self.expert_tensor_parallel
 
     def kernel(self, kind: KernelKind, dtype: Dtype) -> Kernel:
         """Return the constants of one kernel."""

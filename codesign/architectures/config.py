@@ -46,7 +46,7 @@ class Config:
     @property
     def layers(self) -> int:
         """Decoder layers [layer]."""
-        layers = self.integer("num_hidden_layers")
+        layers = self.integer("num_hidden_layers", "n_layers")
         if layers > MAX_LAYERS:
             raise self.fault("num_hidden_layers", f"must be at most {MAX_LAYERS:,}", layers)
         return layers
@@ -126,10 +126,10 @@ class Config:
         return value
 
     def part(self, name: str) -> "Config":
-        """Return the view on a nested object that must be there."""
+        """Return the view on a nested object that must be there, over the fields around it."""
         if not self.has(name):
             raise self.missing(name)
-        return Config(self.path, self.mapping(name), self.outer)
+        return Config(self.path, {**self.text, **self.mapping(name)}, self.outer)
 
     def missing(self, *names: str) -> DataError:
         """Return the error for a field that is not there."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from codesign.model.parameters import (
     active_parameters,
     expert_parameters,
-    router_parameters,
     routed_parameters,
+    router_parameters,
     shared_parameters,
 )
 from codesign.spec.architecture import Architecture
@@ -67,19 +67,9 @@ def count_parameters(architecture: Architecture) -> ParameterCounts:
     """
     parts = _moe_parts(architecture) | {
         "attention": _attention(architecture),
-        "dense": sum(
-            layer.layers
-            * int(
-                expert_parameters(
-                    architecture.hidden_size, layer.width, layer.matrices, layer.bias
-                )
-            )
-            for layer in architecture.dense
-        ),
+        "dense": _dense(architecture),
         "embedding": architecture.vocab_size * architecture.hidden_size,
-        "lm_head": 0
-        if architecture.tied_embeddings
-        else architecture.vocab_size * architecture.hidden_size,
+        "lm_head": _head(architecture),
         "norm": _norms(architecture),
         "other": architecture.other_parameters,
     }
@@ -121,6 +111,14 @@ def _moe_parts(architecture: Architecture) -> dict[str, int]:
     }
 
 
+def _dense(architecture: Architecture) -> int:
+    hidden = architecture.hidden_size
+    return sum(
+        group.layers * int(expert_parameters(hidden, group.width, group.matrices, group.bias))
+        for group in architecture.dense
+    )
+
+
 def _attention(architecture: Architecture) -> int:
     hidden = architecture.hidden_size
     return sum(
@@ -129,7 +127,12 @@ def _attention(architecture: Architecture) -> int:
     )
 
 
+def _head(architecture: Architecture) -> int:
+    table = 0 if architecture.tied_embeddings else architecture.hidden_size
+    return architecture.vocab_size * (table + architecture.head_bias)
+
+
 def _norms(architecture: Architecture) -> int:
-    vectors = architecture.layers * architecture.block_norms + 1
+    vectors = (architecture.layers * architecture.block_norms + 1) * (1 + architecture.norm_bias)
     inner = sum(group.layers * group.norm_parameters for group in architecture.attention)
     return vectors * architecture.hidden_size + inner

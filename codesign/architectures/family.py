@@ -85,7 +85,7 @@ def assemble(
         "name": name_of(config),
         "family": config.model_type,
         "source": str(config.path),
-        "hidden_size": config.integer("hidden_size"),
+        "hidden_size": config.integer("hidden_size", "d_model"),
         "layers": layers,
         "vocab_size": config.integer("vocab_size"),
         "tied_embeddings": _tied(config, tied),

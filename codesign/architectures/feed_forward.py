@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from codesign.architectures.config import Config
 from codesign.spec.architecture import MixtureOfExperts
+
+GROUPS: Final = ("n_group", "topk_group")
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class ExpertFields:
         Names of S where the config counts shared experts.
     shared_width : tuple of str
         Names of the width of all shared experts together, or, beside a count, of each one.
-    groups : bool
-        The family routes within groups (``n_group``, ``topk_group``).
+    groups : tuple of str, optional
+        Names of the groups routed within and of those a token may use.
     matrices, expert_bias, router_bias, shared_gate
         As in `MixtureOfExperts`: facts of the family that configs do not say.
     """
@@ -54,7 +56,7 @@ class ExpertFields:
     width: tuple[str, ...] = ("moe_intermediate_size",)
     shared_experts: tuple[str, ...] = ()
     shared_width: tuple[str, ...] = ()
-    groups: bool = False
+    groups: tuple[str, str] | None = None
     matrices: int = 3
     expert_bias: bool = False
     router_bias: bool = False
@@ -77,8 +79,8 @@ class ExpertFields:
             "shared_gate": self.shared_gate and shared > 0,
         }
         if self.groups:
-            moe["groups"] = config.integer("n_group", default=1)
-            moe["groups_per_token"] = config.integer("topk_group", default=1)
+            moe["groups"] = config.integer(self.groups[0], default=1)
+            moe["groups_per_token"] = config.integer(self.groups[1], default=1)
         return moe | facts
 
     def _shared(self, config: Config, width: int) -> tuple[int, int]:
@@ -109,9 +111,11 @@ class ExpertFields:
         if self.shared_experts:
             fields[self.shared_experts[0]] = moe.shared_experts
         if self.shared_width:
-            fields[self.shared_width[0]] = each if self.shared_experts else each * moe.shared_experts
+            fields[self.shared_width[0]] = (
+                each if self.shared_experts else each * moe.shared_experts
+            )
         if self.groups:
-            fields |= {"n_group": moe.groups, "topk_group": moe.groups_per_token}
+            fields |= dict(zip(self.groups, (moe.groups, moe.groups_per_token), strict=True))
         return fields
 
 
@@ -170,11 +174,24 @@ def dense_only(config: Config, matrices: int = 3, bias: bool = False) -> FeedFor
 
 
 def first_dense(config: Config, default: int | None = None) -> list[bool]:
-    """``first_k_dense_replace``: the first layers are dense; ``moe_layer_freq`` thins the rest."""
-    first = config.integer("first_k_dense_replace", default=default, least=0)
+    """Return which layers have experts: all but the first few, or as the file lists them.
+
+    Read are ``mlp_layer_types``, ``moe_layer_freq`` and ``first_k_dense_replace``.
+
+    Parameters
+    ----------
+    config : Config
+        The file.
+    default : int, optional
+        How many first layers are dense where the file does not say.
+    """
+    words = config.words("mlp_layer_types", {"dense": False, "sparse": True})
+    if words:
+        return [word == "sparse" for word in words]
     _, frequency = config.value("moe_layer_freq")
     if isinstance(frequency, list):
         return per_layer_flags(config, "moe_layer_freq")
+    first = config.integer("first_k_dense_replace", "num_dense_layers", default=default, least=0)
     step = config.integer("moe_layer_freq", default=1)
     return [layer >= first and layer % step == 0 for layer in range(config.layers)]
 
@@ -184,12 +201,6 @@ def stepped(config: Config) -> list[bool]:
     step = config.integer("decoder_sparse_step", default=1)
     dense = set(config.integers("mlp_only_layers"))
     return [layer not in dense and (layer + 1) % step == 0 for layer in range(config.layers)]
-
-
-def typed(config: Config, sparse_word: str = "sparse") -> list[bool]:
-    """``mlp_layer_types``: a word per layer; empty where absent."""
-    words = config.words("mlp_layer_types", {"dense": False, sparse_word: True})
-    return [word == sparse_word for word in words]
 
 
 def per_layer_flags(config: Config, name: str) -> list[bool]:

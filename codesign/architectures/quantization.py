@@ -248,7 +248,9 @@ class _Ignored:
     def __init__(self, patterns: list[str]) -> None:
         globs = [_within_layers(p) for p in patterns if "*" in p and not p.startswith("re:")]
         self._names = {_within_layers(p) for p in patterns if "*" not in p}
-        self._globs = re.compile("|".join(translate(f"{p}{end}") for p in globs for end in ("", ".*")))
+        self._globs = re.compile(
+            "|".join(translate(f"{p}{end}") for p in globs for end in ("", ".*"))
+        )
         self._any_glob = bool(globs)
         self._expressions = [_expression(p[3:]) for p in patterns if p.startswith("re:")]
 

@@ -15,6 +15,15 @@ ATTENTION_WORDS: Final[Mapping[str, bool]] = {
 }
 """Words of ``layer_types`` for softmax attention, and whether they mean a window."""
 
+HYBRID_WORDS: Final[Mapping[str, bool]] = {
+    "full_attention": True,
+    "attention": True,
+    "linear_attention": False,
+    "mamba": False,
+    "conv": False,
+}
+"""Words of ``layer_types`` of hybrids, and whether they mean softmax attention."""
+
 
 def grouped_query(
     config: Config,
@@ -36,28 +45,35 @@ def grouped_query(
     **facts
         Further fields of `GroupedQueryAttention`.
     """
-    heads = config.integer("num_attention_heads")
-    kv_heads = config.integer("num_key_value_heads", default=heads if same_heads else None)
-    if heads % kv_heads:
+    heads = config.integer("num_attention_heads", "n_heads")
+    kv_heads = config.integer(
+        "num_key_value_heads", "num_attention_groups", default=heads if same_heads else None
+    )
+    shape = {"heads": heads, "kv_heads": kv_heads, "head_dim": head_dim(config, heads)} | facts
+    if shape["heads"] % shape["kv_heads"]:
         raise config.fault("num_attention_heads", f"must be a multiple of {kv_heads}", heads)
-    shape = {
-        "heads": heads,
-        "kv_heads": kv_heads,
-        "head_dim": head_dim(config, heads),
-    }
     layers = Counter([None] * config.layers if windows is None else windows)
+    whole_context_first = sorted(layers.items(), key=lambda item: item[0] is not None)
     return [
-        GroupedQueryAttention.from_data({"layers": count, "window": window} | shape | facts)
-        for window, count in layers.items()
+        GroupedQueryAttention.from_data({"layers": count, "window": window} | shape)
+        for window, count in whole_context_first
     ]
+
+
+def biases(config: Config, default: bool = False) -> dict[str, bool]:
+    """``attention_bias``: of queries, keys, values and the output."""
+    bias = config.flag("attention_bias", default)
+    return {"qkv_bias": bias, "output_bias": bias}
 
 
 def head_dim(config: Config, heads: int) -> int:
     """Return ``head_dim``; where absent, the hidden size shared out over the heads."""
-    hidden = config.integer("hidden_size")
-    if not config.has("head_dim") and hidden % heads:
+    if config.has("head_dim", "attention_head_dim"):
+        return config.integer("head_dim", "attention_head_dim")
+    hidden = config.integer("hidden_size", "d_model")
+    if hidden % heads:
         raise config.fault("hidden_size", f"must be a multiple of {heads} heads", hidden)
-    return config.integer("head_dim", default=hidden // heads)
+    return hidden // heads
 
 
 def layer_windows(config: Config, sliding: Sequence[bool] | None = None) -> list[int | None]:
@@ -79,6 +95,35 @@ def layer_windows(config: Config, sliding: Sequence[bool] | None = None) -> list
     return [window if slides else None for slides in sliding]
 
 
+def qwen_windows(config: Config) -> list[int | None]:
+    """Return the windows of Qwen models: from ``max_window_layers`` on, if they slide at all."""
+    sliding = [False] * config.layers
+    if config.flag("use_sliding_window", False):
+        full = config.integer("max_window_layers", least=0)
+        sliding = [layer >= full for layer in range(config.layers)]
+    return layer_windows(config, sliding)
+
+
+def every(config: Config, period: int, offset: int | None = None) -> list[bool]:
+    """Return for each layer whether its number modulo `period` is `offset`; absent: the last."""
+    at = period - 1 if offset is None else offset
+    return [layer % period == at for layer in range(config.layers)]
+
+
+def softmax_layers(config: Config, default: Sequence[bool]) -> list[bool]:
+    """Return which layers of a hybrid have softmax attention; the others are recurrent.
+
+    Parameters
+    ----------
+    config : Config
+        The file; its ``layer_types`` say it if there.
+    default : sequence of bool
+        What holds otherwise.
+    """
+    words = config.words("layer_types", HYBRID_WORDS)
+    return [HYBRID_WORDS[word] for word in words] if words else list(default)
+
+
 def latent(config: Config, layers: int | None = None, **facts: Any) -> list[LatentAttention]:
     """Return the multi-head latent attention of a model's layers, all alike."""
     rank = config.integer("q_lora_rank", default=0, least=0)
@@ -90,7 +135,7 @@ def latent(config: Config, layers: int | None = None, **facts: Any) -> list[Late
                 "q_lora_rank": rank or None,
                 "kv_lora_rank": config.integer("kv_lora_rank"),
                 "qk_nope_head_dim": config.integer("qk_nope_head_dim"),
-                "qk_rope_head_dim": config.integer("qk_rope_head_dim"),
+                "qk_rope_head_dim": config.integer("qk_rope_head_dim", least=0),
                 "v_head_dim": config.integer("v_head_dim"),
                 "projection_bias": config.flag("attention_bias", False),
             }

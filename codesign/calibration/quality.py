@@ -15,10 +15,9 @@ import pandas as pd
 from scipy.optimize import least_squares
 
 from codesign.errors import CalibrationError, DataError
+from codesign.model.arrays import FloatArray
 from codesign.model.quality import EFFECTIVE_PARAMETERS, Interval, Law
 from codesign.model.quality.laws import dense_loss, effective_parameters
-
-FloatArray = npt.NDArray[np.float64]
 
 COLUMNS = ("group", "N", "k", "S", "d_expert", "d_shared", "total", "active", "D", "loss")
 """Columns the fit reads; others are left alone."""

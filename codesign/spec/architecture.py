@@ -104,7 +104,9 @@ class Architecture(Spec):
     dense : list of DenseFeedForward
         Dense feed-forward layers.
     block_norms : int
-        Norm vectors of hidden size per layer (one more stands before the LM head).
+        Norms of hidden size per layer (one more stands before the LM head).
+    norm_bias, head_bias : bool
+        Every norm, and the LM head, has a bias.
     other_parameters : int
         Elements that no other field explains, with `notes` saying what they are.
     prediction_layers : int
@@ -124,6 +126,8 @@ class Architecture(Spec):
     moe: MixtureOfExperts | None = None
     dense: Items[DenseFeedForward] = ()
     block_norms: Count = 2
+    norm_bias: bool = False
+    head_bias: bool = False
     other_parameters: Count = 0
     prediction_layers: Count = 0
     draft_ffn_width: PositiveCount | None = None
@@ -153,3 +157,11 @@ class Architecture(Spec):
             group.layers * group.matrix_parameters(self.hidden_size) for group in self.attention
         )
         return mixers + self.hidden_size * (3 * inner + 2 * self.vocab_size)
+
+
+def shared_width_ratio(architecture: Architecture) -> float:
+    """Width of one shared expert over that of a routed one; designs keep the reference's."""
+    moe = architecture.moe
+    if moe is None or moe.shared_width is None:
+        return 1.0
+    return moe.shared_width / moe.expert_width

@@ -1,38 +1,122 @@
 """Token mixers: what their weights, caches and scores are. One class per kind.
 
-Every kind answers the same questions for one layer, so that parameters, memory and step time
-are computed without asking which kind it is. To add a kind: write a class here, add it to
-`Attention`.
+Every kind answers the same questions for one layer (`TokenMixer`), so that parameters, memory
+and step time are computed without asking which kind it is. To add a kind: write a class here or
+in `recurrent`, add it to `Attention`.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from codesign.spec.base import PositiveCount, Spec
+from codesign.spec.recurrent import (
+    GatedDeltaNet,
+    KimiDeltaAttention,
+    LightningAttention,
+    Mamba1,
+    Mamba2,
+    ShortConvolution,
+)
+from codesign.spec.token_mixer import TokenMixer
 
 
-class GroupedQueryAttention(Spec):
+class Indexer(Spec):
+    """A small attention that chooses the tokens the large one reads (DeepSeek-V3.2).
+
+    Parameters
+    ----------
+    heads, head_dim : int
+        Query heads, and elements of a query head and of the one key.
+    selected_tokens : int
+        Tokens chosen per query [token].
+    head_weights : bool
+        The heads are weighed by a projection of the input.
+    shared : bool
+        The layer uses the choice of an earlier layer and has no index of its own (GLM-5.3).
+    """
+
+    heads: PositiveCount
+    head_dim: PositiveCount
+    selected_tokens: PositiveCount
+    head_weights: bool = True
+    shared: bool = False
+
+    def matrix_parameters(self, hidden_size: int, query_width: int) -> int:
+        """Queries (from `query_width` inputs), the key, and head weights [element]."""
+        if self.shared:
+            return 0
+        queries = query_width * self.heads * self.head_dim
+        return queries + hidden_size * (self.head_dim + self.head_weights * self.heads)
+
+    @property
+    def vector_parameters(self) -> int:
+        """Norms, or one norm with bias [element]."""
+        return 0 if self.shared else 2 * self.head_dim
+
+    @property
+    def cache_elements_per_token(self) -> int:
+        """One key [element]."""
+        return 0 if self.shared else self.head_dim
+
+    @property
+    def flop_per_cached_token(self) -> int:
+        """FLOP per query token and cached token: scores of all heads."""
+        return 0 if self.shared else 2 * self.heads * self.head_dim
+
+
+class _IndexedMixer(TokenMixer):
+    """What attention with an optional index answers."""
+
+    indexer: Indexer | None = None
+
+    @property
+    def selected_tokens(self) -> int | None:
+        """Cached tokens one query reads after an index has chosen them [token]; None: all."""
+        return self.indexer.selected_tokens if self.indexer else None
+
+    @property
+    def index_elements_per_token(self) -> int:
+        """Of the cached elements per token, those that the index reads for all [element]."""
+        return self.indexer.cache_elements_per_token if self.indexer else 0
+
+    @property
+    def index_flop_per_cached_token(self) -> int:
+        """FLOP of the index of one layer per query token and cached token."""
+        return self.indexer.flop_per_cached_token if self.indexer else 0
+
+    def _index_matrices(self, hidden_size: int, query_width: int) -> int:
+        return self.indexer.matrix_parameters(hidden_size, query_width) if self.indexer else 0
+
+    @property
+    def _index_vectors(self) -> int:
+        return self.indexer.vector_parameters if self.indexer else 0
+
+
+class GroupedQueryAttention(_IndexedMixer):
     """Multi-head, grouped-query or multi-query softmax attention (Ainslie et al. 2023).
 
     Parameters
     ----------
-    layers : int
-        How many layers use it [layer].
     heads, kv_heads, head_dim : int
         Query heads, key-value heads, elements of a query or key head.
     value_dim : int, optional
         Elements of a value head; `head_dim` where absent.
     window : int, optional
-        Sliding window [token]; absent: the whole context.
-    qkv_bias, output_bias, qk_norm, sinks : bool
-        Biases, per-head norms of queries and keys, one learned sink logit per head.
-    output_gate : bool
-        A gate projected from the input beside the queries (Qwen3-Next).
+        Sliding window, or chunk [token]; absent: the whole context.
+    qkv_bias, output_bias, sinks : bool
+        Biases; one learned sink logit per head.
+    qk_norm : bool
+        Norms of queries and keys, per head or over all heads as `qk_norm_span` says.
+    output_gate, head_gate : bool
+        A gate of the output projected from the input: per element (Qwen3-Next), per head.
+    shared_key_value : bool
+        Values are the keys before their norm and rotation (Gemma 4).
+    indexer : Indexer, optional
+        What chooses the tokens read; absent: all are.
     """
 
     kind: Literal["gqa"] = "gqa"
-    layers: PositiveCount
     heads: PositiveCount
     kv_heads: PositiveCount
     head_dim: PositiveCount
@@ -41,38 +125,51 @@ class GroupedQueryAttention(Spec):
     qkv_bias: bool = False
     output_bias: bool = False
     qk_norm: bool = False
+    qk_norm_span: Literal["head", "all_heads"] = "head"
     sinks: bool = False
     output_gate: bool = False
+    head_gate: bool = False
+    shared_key_value: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.heads % self.kv_heads:
+            raise ValueError(f"kv_heads must divide heads: {self.heads} % {self.kv_heads} != 0")
+        return self
 
     @property
     def _value_dim(self) -> int:
         return self.value_dim or self.head_dim
 
+    @property
+    def _projected_width(self) -> int:
+        """Outputs of the key and value projections [element]."""
+        values = 0 if self.shared_key_value else self._value_dim
+        return self.kv_heads * (self.head_dim + values)
+
     def matrix_parameters(self, hidden_size: int) -> int:
         """Weights of the projections of one layer [element]."""
-        queries = self.heads * self.head_dim * (2 if self.output_gate else 1)
-        keys_values = self.kv_heads * (self.head_dim + self._value_dim)
-        return hidden_size * (queries + keys_values + self.heads * self._value_dim)
+        outputs = self.heads * self._value_dim
+        gates = self.output_gate * outputs + self.head_gate * self.heads
+        queries = self.heads * self.head_dim
+        attention = hidden_size * (queries + self._projected_width + outputs + gates)
+        return attention + self._index_matrices(hidden_size, hidden_size)
 
     def vector_parameters(self, hidden_size: int) -> int:
         """Biases, query-key norms and sinks of one layer [element]."""
-        keys_values = self.kv_heads * (self.head_dim + self._value_dim)
+        normed = self.heads + self.kv_heads if self.qk_norm_span == "all_heads" else 2
         return (
-            self.qkv_bias * (self.heads * self.head_dim + keys_values)
+            self.qkv_bias * (self.heads * self.head_dim + self._projected_width)
             + self.output_bias * hidden_size
-            + self.qk_norm * 2 * self.head_dim
+            + self.qk_norm * normed * self.head_dim
             + self.sinks * self.heads
+            + self._index_vectors
         )
 
     @property
-    def norm_parameters(self) -> int:
-        """Norms of one layer that model classes count beside the block norms [element]."""
-        return 0
-
-    @property
     def cache_elements_per_token(self) -> int:
-        """Elements one layer keeps per cached token, all heads together [element]."""
-        return self.kv_heads * (self.head_dim + self._value_dim)
+        """Keys and values of all heads, and the key of an index [element]."""
+        return self.kv_heads * (self.head_dim + self._value_dim) + self.index_elements_per_token
 
     @property
     def cache_shards(self) -> int:
@@ -80,43 +177,40 @@ class GroupedQueryAttention(Spec):
         return self.kv_heads
 
     @property
-    def state_elements_per_sequence(self) -> int:
-        """Elements one layer keeps per sequence whatever its length [element]."""
-        return 0
-
-    @property
     def flop_per_cached_token(self) -> int:
         """FLOP of one layer per query token and cached token: scores and weighted sum."""
         return 2 * self.heads * (self.head_dim + self._value_dim)
 
-    @property
-    def projections(self) -> int:
-        """Matrix products of one layer: fused query-key-value, and output."""
-        return 2
 
-
-class LatentAttention(Spec):
+class LatentAttention(_IndexedMixer):
     """Multi-head latent attention (MLA; DeepSeek-V2, arXiv 2405.04434), absorbed in decode.
 
     Parameters
     ----------
+    heads : int
+        Query heads.
     q_lora_rank : int, optional
         Rank of the query projection; absent: a full-rank one.
     kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim, v_head_dim : int
         As in Hugging Face configs.
     projection_bias : bool
         Biases of the compressing projections and of the output.
+    output_gate, head_gate : bool
+        A gate of the output projected from the input: per element (Kimi-K3), per head (Ling 2.5).
+    indexer : Indexer, optional
+        What chooses the tokens read; absent: all are.
     """
 
     kind: Literal["mla"] = "mla"
-    layers: PositiveCount
     heads: PositiveCount
     q_lora_rank: PositiveCount | None = None
     kv_lora_rank: PositiveCount
     qk_nope_head_dim: PositiveCount
-    qk_rope_head_dim: PositiveCount
+    qk_rope_head_dim: int = Field(ge=0)
     v_head_dim: PositiveCount
     projection_bias: bool = False
+    output_gate: bool = False
+    head_gate: bool = False
 
     def matrix_parameters(self, hidden_size: int) -> int:
         """Weights of the projections of one layer [element]."""
@@ -126,12 +220,15 @@ class LatentAttention(Spec):
             query = self.q_lora_rank * (hidden_size + queries)
         compress = hidden_size * (self.kv_lora_rank + self.qk_rope_head_dim)
         expand = self.kv_lora_rank * self.heads * (self.qk_nope_head_dim + self.v_head_dim)
-        return query + compress + expand + self.heads * self.v_head_dim * hidden_size
+        outputs = self.heads * self.v_head_dim
+        gates = self.output_gate * outputs + self.head_gate * self.heads
+        index = self._index_matrices(hidden_size, self.q_lora_rank or hidden_size)
+        return query + compress + expand + hidden_size * (outputs + gates) + index
 
     def vector_parameters(self, hidden_size: int) -> int:
-        """Biases of one layer [element]."""
+        """Biases and the norm of an index of one layer [element]."""
         compressed = (self.q_lora_rank or 0) + self.kv_lora_rank + self.qk_rope_head_dim
-        return self.projection_bias * (compressed + hidden_size)
+        return self.projection_bias * (compressed + hidden_size) + self._index_vectors
 
     @property
     def norm_parameters(self) -> int:
@@ -139,24 +236,18 @@ class LatentAttention(Spec):
         return (self.q_lora_rank or 0) + self.kv_lora_rank
 
     @property
-    def cache_elements_per_token(self) -> int:
-        """The latent and the shared rotary key [element]."""
+    def _latent(self) -> int:
         return self.kv_lora_rank + self.qk_rope_head_dim
 
     @property
-    def cache_shards(self) -> int:
-        """Every tensor-parallel rank holds the whole latent."""
-        return 1
-
-    @property
-    def state_elements_per_sequence(self) -> int:
-        """Elements one layer keeps per sequence whatever its length: none."""
-        return 0
+    def cache_elements_per_token(self) -> int:
+        """The latent, the shared rotary key, and the key of an index [element]."""
+        return self._latent + self.index_elements_per_token
 
     @property
     def flop_per_cached_token(self) -> int:
         """FLOP of one layer per query token and cached token, in latent space."""
-        return 2 * self.heads * (self.cache_elements_per_token + self.kv_lora_rank)
+        return 2 * self.heads * (self._latent + self.kv_lora_rank)
 
     @property
     def window(self) -> None:
@@ -169,4 +260,14 @@ class LatentAttention(Spec):
         return 5
 
 
-Attention = Annotated[GroupedQueryAttention | LatentAttention, Field(discriminator="kind")]
+Attention = Annotated[
+    GroupedQueryAttention
+    | LatentAttention
+    | GatedDeltaNet
+    | KimiDeltaAttention
+    | Mamba1
+    | Mamba2
+    | LightningAttention
+    | ShortConvolution,
+    Field(discriminator="kind"),
+]

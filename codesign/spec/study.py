@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from codesign.spec.axis import Axis, parse_axis
-from codesign.spec.base import Count, Items, PositiveCount, Spec
+from codesign.spec.base import Count, Items, PositiveCount, Spec, TokenCount
 from codesign.spec.draft import DEFAULT_ACCEPTANCE, AnyAcceptance, AnyDraft, Draft
 from codesign.spec.hardware import Deployment
 from codesign.spec.workload import Workload
@@ -152,7 +152,7 @@ class Study(Spec):
     routing: RoutingChoice = "own"
     draft: AnyDraft = Draft()
     acceptance: AnyAcceptance = DEFAULT_ACCEPTANCE
-    train_tokens: float | str | None = None
+    train_tokens: TokenCount | None = None
     space: Space = Space()
     objectives: Items[AnyObjective] = Field(
         default=(ObjectiveChoice(name="sd_speedup"),), min_length=1

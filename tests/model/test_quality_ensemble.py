@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import norm
 
 from codesign.calibration.quality import fit_effective_parameters, read_ablations
+from codesign.model.arrays import FloatArray
 from codesign.model.quality import (
     EFFECTIVE_PARAMETERS,
     ENSEMBLE,
@@ -32,7 +33,6 @@ from codesign.model.quality.members import JOINT
 SHARED = Path(__file__).parents[2].parent / "shared"
 QUALITY = SHARED / "data" / "quality"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="../shared is absent")
-FloatArray = npt.NDArray[np.float64]
 
 
 def qwen3_30b(
@@ -124,8 +124,7 @@ def test_pieces_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     assert np.array_equal(whole.probability, pieces.probability)
 
 
-def test_an_open_mesh_is_evaluated_only_where_a_term_depends_on_it() -> None:
-    # Without shared experts on the mesh's third axis nothing may grow one.
+def test_an_open_mesh_gives_what_each_design_gives_alone() -> None:
     mesh = qwen3_30b(np.arange(32, 64).reshape(-1, 1, 1), np.arange(1, 9).reshape(1, -1, 1))
     difference = loss_difference(mesh, REFERENCE)
     assert difference.shape == (32, 8, 1)

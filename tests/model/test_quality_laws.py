@@ -31,7 +31,7 @@ def test_joint_reduces_to_the_published_chinchilla_coefficients(
     expansion: int, size_factor: float, size_power: float, data_factor: float, data_power: float
 ) -> None:
     # With one parameter and endless data only the size factor is left, and the other way round.
-    floor = laws.JOINT.c
+    floor = laws.JOINT_PUBLISHED.c
     size_term = laws.ludziejewski_2025(1.0, np.inf, expansion) - floor
     data_term = laws.ludziejewski_2025(np.inf, 1.0, expansion) - floor
     assert size_term == pytest.approx(size_factor, rel=5e-3)
@@ -50,7 +50,9 @@ def test_saturated_expansion_runs_from_start_to_maximum() -> None:
 def test_leverage_of_the_published_pilot_model() -> None:
     # arXiv 2507.17702: "over 7x" for an activation of 3.1 %, granularity 12, 1e22 FLOP.
     assert laws.ling_2025(0.031, 12.0, 1e22) == pytest.approx(7.24, rel=1e-2)
-    saturated = laws.saturated_expansion(1.031, laws.LEVERAGE.start, laws.LEVERAGE.maximum)
+    saturated = laws.saturated_expansion(
+        1.031, laws.LEVERAGE_PUBLISHED.start, laws.LEVERAGE_PUBLISHED.maximum
+    )
     assert saturated == pytest.approx(0.0473, rel=1e-2)
 
 

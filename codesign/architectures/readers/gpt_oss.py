@@ -3,7 +3,7 @@
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import ExpertFields, FeedForward
-from codesign.architectures.token_mixers import grouped_query, layer_windows
+from codesign.architectures.token_mixers import biases, grouped_query, layer_windows
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(
@@ -17,16 +17,14 @@ EXPERTS = ExpertFields(
 
 def read(config: Config) -> Architecture:
     """Read a gpt-oss config.json."""
-    bias = config.flag("attention_bias", True)
     every_other = [layer % 2 == 0 for layer in range(config.layers)]
     return assemble(
         config,
         grouped_query(
             config,
             layer_windows(config, every_other),
-            qkv_bias=bias,
-            output_bias=bias,
             sinks=True,
+            **biases(config, default=True),
         ),
         FeedForward(moe=EXPERTS.read(config, config.layers)),
     )

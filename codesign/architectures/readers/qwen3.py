@@ -3,26 +3,15 @@
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import dense_only
-from codesign.architectures.token_mixers import grouped_query, layer_windows
+from codesign.architectures.token_mixers import biases, grouped_query, qwen_windows
 from codesign.spec.architecture import Architecture
 
 
 def read(config: Config) -> Architecture:
     """Read a Qwen3 config.json."""
-    bias = config.flag("attention_bias", False)
-    sliding = [False] * config.layers
-    if config.flag("use_sliding_window", False):
-        full = config.integer("max_window_layers", least=0)
-        sliding = [layer >= full for layer in range(config.layers)]
     return assemble(
         config,
-        grouped_query(
-            config,
-            layer_windows(config, sliding),
-            qk_norm=True,
-            qkv_bias=bias,
-            output_bias=bias,
-        ),
+        grouped_query(config, qwen_windows(config), qk_norm=True, **biases(config)),
         dense_only(config),
     )
 

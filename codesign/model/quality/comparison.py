@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codesign.model.quality.laws import Values, saturated_expansion
+from codesign.model.arrays import ArrayLike
+from codesign.model.quality.laws import saturated_expansion
 
 
-def clark_2022(dense_parameters: Values, experts: Values) -> Values:
+def clark_2022(dense_parameters: ArrayLike, experts: ArrayLike) -> ArrayLike:
     """Loss of top-1 routing (S-BASE) in every other layer, after 130 billion tokens.
 
     Parameters
@@ -45,13 +46,13 @@ def clark_2022(dense_parameters: Values, experts: Values) -> Values:
 class GranularityCoefficients:
     """Krajewski et al. 2024; the defaults are those for an expansion of 64."""
 
-    a: Values = 18.1
-    alpha: Values = 0.115
-    b: Values = 30.8
-    beta: Values = 0.147
-    g: Values = 2.1
-    gamma: Values = 0.58
-    c: Values = 0.47
+    a: ArrayLike = 18.1
+    alpha: ArrayLike = 0.115
+    b: ArrayLike = 30.8
+    beta: ArrayLike = 0.147
+    g: ArrayLike = 2.1
+    gamma: ArrayLike = 0.58
+    c: ArrayLike = 0.47
 
 
 EXPANSION_64 = GranularityCoefficients()
@@ -59,11 +60,11 @@ EXPANSION_16 = GranularityCoefficients(19.64, 0.124, 57.07, 0.169, 1.18, 0.986, 
 
 
 def krajewski_2024(
-    total: Values,
-    training_tokens: Values,
-    granularity: Values,
+    total: ArrayLike,
+    training_tokens: ArrayLike,
+    granularity: ArrayLike,
     coefficients: GranularityCoefficients = EXPANSION_64,
-) -> Values:
+) -> ArrayLike:
     """Loss of fine-grained experts at a fixed expansion.
 
     Parameters
@@ -87,7 +88,7 @@ def krajewski_2024(
     return c.c + size_term + c.b / training_tokens**c.beta
 
 
-def abnar_2025(total: Values, training_tokens: Values, activation: Values) -> Values:
+def abnar_2025(total: ArrayLike, training_tokens: ArrayLike, activation: ArrayLike) -> ArrayLike:
     """Loss at a given sparsity; over-predicts the effect of the active share about threefold.
 
     Parameters

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from codesign.model.quality.laws import FINEST_GRANULARITY, Values
+from codesign.model.arrays import ArrayLike, FloatArray
+from codesign.model.quality.laws import FINEST_GRANULARITY
 from codesign.model.quality.members import ENSEMBLE, Law, QualityInputs, distance_outside
 
-FloatArray = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 EPSILON = 0.01
@@ -31,6 +31,7 @@ HIGHEST_SHARED_SHARE = 0.35
 """Shared among active experts; the one law with an optimum has it at .315 (`zhao_2025`)."""
 
 SAMPLES_AT_ONCE = 2**21
+"""Samples in memory together, 16 MB, however many designs there are."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def estimate_quality(
     return QualityEstimate(mean, quantile.reshape(shape), probability.reshape(shape))
 
 
-def structural_sd(design: QualityInputs, reference: QualityInputs, law: Law) -> Values:
+def structural_sd(design: QualityInputs, reference: QualityInputs, law: Law) -> ArrayLike:
     """Standard deviation of a law's own error on a difference [nats per token].
 
     Notes
@@ -147,7 +148,7 @@ def structural_sd(design: QualityInputs, reference: QualityInputs, law: Law) -> 
     expansion = np.abs(np.log(design.expansion / reference.expansion))
     active = np.abs(np.log(design.active / reference.active))
     inflation = 1 + np.log10(distance_outside(design, law.shape))
-    sd: Values = STRUCTURAL_SD * np.sqrt((expansion + active) / 2) * inflation
+    sd: ArrayLike = STRUCTURAL_SD * np.sqrt((expansion + active) / 2) * inflation
     return sd
 
 
@@ -186,7 +187,7 @@ def _samples(
     return np.asarray(difference + spread + SHARED_EXPERTS_SD * changed * shared)
 
 
-def _columns(design: QualityInputs) -> list[Values]:
+def _columns(design: QualityInputs) -> list[ArrayLike]:
     return [getattr(design, field.name) for field in fields(design)]
 
 

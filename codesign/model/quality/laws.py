@@ -6,18 +6,16 @@ between two designs mean anything here. `active` and `total` count the embedding
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Values = float | npt.NDArray[Any]
+from codesign.model.arrays import ArrayLike
 
 FINEST_GRANULARITY = 16.0
 """Active experts beyond which none of the data behind `effective_parameters` reaches."""
 
 
-def saturated_expansion(expansion: Values, start: Values, maximum: Values) -> Values:
+def saturated_expansion(expansion: ArrayLike, start: ArrayLike, maximum: ArrayLike) -> ArrayLike:
     """Expansion after the overhead of few experts and the saturation of many.
 
     Notes
@@ -33,28 +31,28 @@ def saturated_expansion(expansion: Values, start: Values, maximum: Values) -> Va
 class JointCoefficients:
     """Ludziejewski et al. 2025, Table 3."""
 
-    a: Values = 35.91
-    alpha: Values = -0.1889
-    delta: Values = -0.2285
-    gamma: Values = 0.0098
-    b: Values = 35.98
-    beta: Values = -0.1775
-    omega: Values = 0.5529
-    zeta: Values = -0.0259
-    start: Values = 2.0732
-    maximum: Values = 290.4521
-    c: Values = 1.3637
+    a: ArrayLike = 35.91
+    alpha: ArrayLike = -0.1889
+    delta: ArrayLike = -0.2285
+    gamma: ArrayLike = 0.0098
+    b: ArrayLike = 35.98
+    beta: ArrayLike = -0.1775
+    omega: ArrayLike = 0.5529
+    zeta: ArrayLike = -0.0259
+    start: ArrayLike = 2.0732
+    maximum: ArrayLike = 290.4521
+    c: ArrayLike = 1.3637
 
 
-JOINT = JointCoefficients()
+JOINT_PUBLISHED = JointCoefficients()
 
 
 def ludziejewski_2025(
-    active: Values,
-    training_tokens: Values,
-    expansion: Values,
-    coefficients: JointCoefficients = JOINT,
-) -> Values:
+    active: ArrayLike,
+    training_tokens: ArrayLike,
+    expansion: ArrayLike,
+    coefficients: JointCoefficients = JOINT_PUBLISHED,
+) -> ArrayLike:
     """Loss of a Mixture-of-Experts model, dense models included (the "Joint" law).
 
     Parameters
@@ -84,7 +82,7 @@ def ludziejewski_2025(
     return size_term + data_term + c.c
 
 
-def dense_loss(parameters: Values, training_tokens: Values) -> Values:
+def dense_loss(parameters: ArrayLike, training_tokens: ArrayLike) -> ArrayLike:
     """Loss [nats per token] of a dense model, `ludziejewski_2025` at an expansion of one."""
     return ludziejewski_2025(parameters, training_tokens, 1.0)
 
@@ -93,23 +91,23 @@ def dense_loss(parameters: Values, training_tokens: Values) -> Values:
 class LeverageCoefficients:
     """Tian et al. (Ling team) 2025, the joint fit."""
 
-    a: Values = 1.23
-    d: Values = -0.0761
-    gamma: Values = 0.0167
-    beta: Values = -0.117
-    start: Values = 0.0163
-    maximum: Values = 5.28e16
+    a: ArrayLike = 1.23
+    d: ArrayLike = -0.0761
+    gamma: ArrayLike = 0.0167
+    beta: ArrayLike = -0.117
+    start: ArrayLike = 0.0163
+    maximum: ArrayLike = 5.28e16
 
 
-LEVERAGE = LeverageCoefficients()
+LEVERAGE_PUBLISHED = LeverageCoefficients()
 
 
 def ling_2025(
-    activation: Values,
-    granularity: Values,
-    training_flops: Values,
-    coefficients: LeverageCoefficients = LEVERAGE,
-) -> Values:
+    activation: ArrayLike,
+    granularity: ArrayLike,
+    training_flops: ArrayLike,
+    coefficients: LeverageCoefficients = LEVERAGE_PUBLISHED,
+) -> ArrayLike:
     """Efficiency leverage: compute of the dense model of equal loss over compute of this one.
 
     Parameters
@@ -149,31 +147,31 @@ def ling_2025(
 class FiveFactorCoefficients:
     """Zhao et al. 2025, the fitted joint law."""
 
-    e: Values = 0.1577
-    f: Values = 7.2446
-    m: Values = 5.1395
-    n: Values = -3.2363
-    k: Values = 0.0013
-    h: Values = 0.0450
-    a: Values = 38.051
-    alpha: Values = 0.2383
-    b: Values = 27129.05
-    beta: Values = 0.4694
-    c: Values = 31.096
-    epsilon: Values = 1.8182
+    e: ArrayLike = 0.1577
+    f: ArrayLike = 7.2446
+    m: ArrayLike = 5.1395
+    n: ArrayLike = -3.2363
+    k: ArrayLike = 0.0013
+    h: ArrayLike = 0.0450
+    a: ArrayLike = 38.051
+    alpha: ArrayLike = 0.2383
+    b: ArrayLike = 27129.05
+    beta: ArrayLike = 0.4694
+    c: ArrayLike = 31.096
+    epsilon: ArrayLike = 1.8182
 
 
-FIVE_FACTORS = FiveFactorCoefficients()
+FIVE_FACTORS_PUBLISHED = FiveFactorCoefficients()
 
 
 def zhao_2025(
-    total: Values,
-    active: Values,
-    training_tokens: Values,
-    active_experts: Values,
-    shared_share: Values,
-    coefficients: FiveFactorCoefficients = FIVE_FACTORS,
-) -> Values:
+    total: ArrayLike,
+    active: ArrayLike,
+    training_tokens: ArrayLike,
+    active_experts: ArrayLike,
+    shared_share: ArrayLike,
+    coefficients: FiveFactorCoefficients = FIVE_FACTORS_PUBLISHED,
+) -> ArrayLike:
     """Loss from five factors: size, active size, data, active experts and their shared share.
 
     Parameters
@@ -204,7 +202,7 @@ def zhao_2025(
     return (mixture + sharing) * scale + size_terms + c.b * training_tokens**-c.beta + c.epsilon
 
 
-def total_active_geometric_mean(total: Values, active: Values) -> Values:
+def total_active_geometric_mean(total: ArrayLike, active: ArrayLike) -> ArrayLike:
     """Size of the equivalent dense model, √(total·active): the practitioners' rule.
 
     On 36 measured single-change pairs (design notes, quality) no law had a smaller error.
@@ -218,13 +216,13 @@ def total_active_geometric_mean(total: Values, active: Values) -> Values:
 
 
 def effective_parameters(
-    total: Values,
-    active: Values,
-    active_experts: Values,
-    theta: Values = 0.648,
-    eta: Values = 0.285,
-    maximum: Values = 107.0,
-) -> Values:
+    total: ArrayLike,
+    active: ArrayLike,
+    active_experts: ArrayLike,
+    theta: ArrayLike = 0.648,
+    eta: ArrayLike = 0.285,
+    maximum: ArrayLike = 107.0,
+) -> ArrayLike:
     """Size of the equivalent dense model, fitted to measured ablations ("EffParam").
 
     Parameters

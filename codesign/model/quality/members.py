@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from codesign.model.arrays import ArrayLike
 from codesign.model.quality import laws
-from codesign.model.quality.laws import Values
 
 Ranges = Mapping[str, tuple[float, float]]
 """Lowest and highest value of some attributes of `QualityInputs`."""
@@ -42,39 +42,39 @@ class QualityInputs:
         (dense layers·dense width)/(routed layers·expert width).
     """
 
-    total: Values
-    active: Values
-    experts: Values
-    top_k: Values
-    shared_experts: Values
-    hidden_size: Values
-    expert_width: Values
-    training_tokens: Values
-    dense_experts: Values = 0.0
+    total: ArrayLike
+    active: ArrayLike
+    experts: ArrayLike
+    top_k: ArrayLike
+    shared_experts: ArrayLike
+    hidden_size: ArrayLike
+    expert_width: ArrayLike
+    training_tokens: ArrayLike
+    dense_experts: ArrayLike = 0.0
 
     @property
-    def active_experts(self) -> Values:
+    def active_experts(self) -> ArrayLike:
         """Experts a token passes in a layer, shared ones included."""
         return self.top_k + self.shared_experts
 
     @property
-    def shared_share(self) -> Values:
+    def shared_share(self) -> ArrayLike:
         """Shared experts among the active ones."""
         return self.shared_experts / self.active_experts
 
     @property
-    def expansion(self) -> Values:
+    def expansion(self) -> ArrayLike:
         """FFN parameters over active FFN parameters, dense layers included."""
         always_on = self.shared_experts + self.dense_experts
         return (self.experts + always_on) / (self.top_k + always_on)
 
     @property
-    def granularity(self) -> Values:
+    def granularity(self) -> ArrayLike:
         """Granularity as in `ling_2025`."""
         return 2 * self.hidden_size / self.expert_width
 
     @property
-    def training_flops(self) -> Values:
+    def training_flops(self) -> ArrayLike:
         """Compute of the training run [FLOP]."""
         return 6.0 * self.active * self.training_tokens
 
@@ -86,7 +86,7 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    def at(self, normal: Values) -> Values:
+    def at(self, normal: ArrayLike) -> ArrayLike:
         """Value at a standard normal deviate, each side scaled to its own limit."""
         side = np.where(np.asarray(normal) < 0, self.value - self.low, self.high - self.value)
         return self.value + normal * side / NORMAL_95
@@ -110,14 +110,14 @@ class Law:
     """
 
     name: str
-    loss: Callable[..., Values]
+    loss: Callable[..., ArrayLike]
     scale: Ranges
     shape: Ranges
     coefficients: tuple[Interval, ...] = ()
 
     def difference(
-        self, design: QualityInputs, reference: QualityInputs, deviates: Sequence[Values] = ()
-    ) -> Values:
+        self, design: QualityInputs, reference: QualityInputs, deviates: Sequence[ArrayLike] = ()
+    ) -> ArrayLike:
         """Loss of a design minus that of its reference [nats per token].
 
         `deviates` are standard normal, one for each coefficient; none stands for best values.
@@ -127,28 +127,30 @@ class Law:
         return self.loss(design, *values) - self.loss(reference, *values)
 
 
-def _joint(design: QualityInputs) -> Values:
+def _joint(design: QualityInputs) -> ArrayLike:
     return laws.ludziejewski_2025(design.active, design.training_tokens, design.expansion)
 
 
-def _geometric_mean(design: QualityInputs) -> Values:
+def _geometric_mean(design: QualityInputs) -> ArrayLike:
     equivalent = laws.total_active_geometric_mean(design.total, design.active)
     return laws.dense_loss(equivalent, design.training_tokens)
 
 
-def _leverage(design: QualityInputs) -> Values:
+def _leverage(design: QualityInputs) -> ArrayLike:
     gain = laws.ling_2025(1 / design.expansion, design.granularity, design.training_flops)
     return laws.dense_loss(gain * design.active, design.training_tokens)
 
 
-def _five_factors(design: QualityInputs) -> Values:
+def _five_factors(design: QualityInputs) -> ArrayLike:
     # No credit for sharing: the ensemble gives shared experts a zero-mean effect instead.
     return laws.zhao_2025(
         design.total, design.active, design.training_tokens, design.active_experts, 0.0
     )
 
 
-def _effective(design: QualityInputs, theta: Values, eta: Values, maximum: Values) -> Values:
+def _effective(
+    design: QualityInputs, theta: ArrayLike, eta: ArrayLike, maximum: ArrayLike
+) -> ArrayLike:
     # A far draw from the wide interval of a small fit must not saturate below a dense model.
     saturation = np.maximum(maximum, 1.0)
     equivalent = laws.effective_parameters(
@@ -192,9 +194,9 @@ SIMPLE = (GEOMETRIC_MEAN, JOINT)
 ENSEMBLE = (GEOMETRIC_MEAN, EFFECTIVE_PARAMETERS, LEVERAGE, JOINT, FIVE_FACTORS)
 
 
-def distance_outside(design: QualityInputs, ranges: Ranges) -> Values:
+def distance_outside(design: QualityInputs, ranges: Ranges) -> ArrayLike:
     """Largest factor by which a design lies outside some ranges; 1 inside all of them."""
-    furthest: Values = 1.0
+    furthest: ArrayLike = 1.0
     for name, (low, high) in ranges.items():
         value = getattr(design, name)
         below = low / value if low > 0 else 0.0

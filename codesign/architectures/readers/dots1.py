@@ -1,0 +1,17 @@
+"""dots.llm1 (rednote-hilab): per-head query-key norms, dense first layer, shared experts."""
+
+from codesign.architectures.config import Config
+from codesign.architectures.family import Family, assemble
+from codesign.architectures.feed_forward import first_dense, sparse_and_dense
+from codesign.architectures.readers.deepseek import EXPERTS
+from codesign.architectures.token_mixers import biases, grouped_query, layer_windows
+from codesign.spec.architecture import Architecture
+
+
+def read(config: Config) -> Architecture:
+    """Read a dots.llm1 config.json."""
+    attention = grouped_query(config, layer_windows(config), qk_norm=True, **biases(config))
+    return assemble(config, attention, sparse_and_dense(config, EXPERTS, first_dense(config)))
+
+
+FAMILY = Family(model_types=("dots1",), read=read)

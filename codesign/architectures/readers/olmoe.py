@@ -1,0 +1,20 @@
+"""OLMoE and FlexOlmo (Ai2): query-key norms over all heads; widths in `intermediate_size`."""
+
+from codesign.architectures.config import Config
+from codesign.architectures.family import Family, assemble
+from codesign.architectures.feed_forward import ExpertFields, FeedForward
+from codesign.architectures.token_mixers import biases, grouped_query
+from codesign.spec.architecture import Architecture
+
+EXPERTS = ExpertFields(experts=("num_experts",), width=("intermediate_size",))
+
+
+def read(config: Config) -> Architecture:
+    """Read a config.json of OLMoE or FlexOlmo."""
+    attention = grouped_query(
+        config, same_heads=True, qk_norm=True, qk_norm_span="all_heads", **biases(config)
+    )
+    return assemble(config, attention, FeedForward(moe=EXPERTS.read(config, config.layers)))
+
+
+FAMILY = Family(model_types=("olmoe", "flex_olmo"), read=read)

@@ -1,0 +1,170 @@
+"""What a design must meet: the contract of a constraint, the generic bound, and the registry.
+
+To add one, put a file with one subclass of `Constraint` into ``constraints/``, or name its path in
+the study. A limit on a figure of the prediction needs no file: write ``FIGURE<=VALUE``.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from codesign.errors import UsageError, did_you_mean
+from codesign.figure import find_figure
+from codesign.model.arrays import FloatArray
+from codesign.prediction import FIGURES, Prediction
+from codesign.registry import Registry, extend_with_checkout
+from codesign.spec.study import DEFAULT_CONSTRAINTS, Bound, ConstraintChoice
+from codesign.units import parse_quantity
+
+__all__ = ["Assessment", "Constraint", "list_constraints", "make_constraints"]
+
+
+TOLERANCE: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """How designs stand against one constraint; arrays broadcast to the designs.
+
+    Parameters
+    ----------
+    value, limit, slack : ndarray
+        In the constraint's unit; a design is feasible where slack >= 0.
+    """
+
+    value: FloatArray
+    limit: FloatArray
+    slack: FloatArray
+
+    @property
+    def violation(self) -> FloatArray:
+        """Shortfall relative to the limit, at most 0 where feasible.
+
+        A shortfall of a billionth counts as none, so that the reference, compared with itself,
+        meets its own limits whatever the order of summation.
+        """
+        scale = np.where(self.limit != 0, np.abs(self.limit), 1.0)
+        shortfall = -self.slack / scale
+        return np.where(np.abs(shortfall) <= TOLERANCE, 0.0, shortfall)
+
+
+class Constraint(ABC):
+    """A condition on designs."""
+
+    name: str
+    unit: str
+
+    @abstractmethod
+    def assess(self, prediction: Prediction, reference: Prediction) -> Assessment:
+        """Assess every design.
+
+        Parameters
+        ----------
+        prediction : Prediction
+            Of the designs.
+        reference : Prediction
+            Of the reference alone, with its own best draft length.
+        """
+
+
+def at_most(value: FloatArray, limit: FloatArray | float) -> Assessment:
+    """Assess ``value <= limit``."""
+    ceiling = np.asarray(limit, dtype=np.float64)
+    return Assessment(value, ceiling, ceiling - value)
+
+
+def at_least(value: FloatArray, limit: FloatArray | float) -> Assessment:
+    """Assess ``value >= limit``."""
+    floor = np.asarray(limit, dtype=np.float64)
+    return Assessment(value, floor, value - floor)
+
+
+DIMENSIONS: Final = {"s": "time", "B": "size", "parameter": "count"}
+"""Figures whose limits are written with a unit."""
+
+
+class _FigureBound(Constraint):
+    """Limits of one figure, absolute or relative to the reference's."""
+
+    def __init__(self, name: str, bound: Bound) -> None:
+        figure = find_figure(Prediction, name)
+        self.name, self.unit = name, figure.unit
+        self._figure = figure.name
+        if bound.at_least is None and bound.at_most is None:
+            raise UsageError(f"constraint {name}: give at_least or at_most")
+        self._at_least = self._limit(bound.at_least)
+        self._at_most = self._limit(bound.at_most)
+
+    def _limit(self, written: float | str | None) -> tuple[float, bool] | None:
+        """Return the number and whether it multiplies the reference's figure."""
+        if written is None:
+            return None
+        text = str(written).strip()
+        relative = text.endswith("x")
+        try:
+            if relative:
+                return float(text[:-1]), True
+            if self.unit in DIMENSIONS:
+                return parse_quantity(written, DIMENSIONS[self.unit]), False
+            return float(text), False
+        except ValueError as error:
+            reason = str(error) if self.unit in DIMENSIONS and not relative else "not a number"
+            raise UsageError(f"constraint {self.name}: {reason} ({text!r})") from None
+
+    def assess(self, prediction: Prediction, reference: Prediction) -> Assessment:
+        value, own = prediction.value(self._figure), reference.value(self._figure)
+        sides = []
+        for limit, compare in ((self._at_least, at_least), (self._at_most, at_most)):
+            if limit is not None:
+                number, relative = limit
+                sides.append(compare(value, number * own.reshape(-1)[0] if relative else number))
+        if len(sides) == 1:
+            return sides[0]
+        lower, upper = sides
+        nearer = lower.slack < upper.slack
+        return Assessment(
+            value,
+            np.where(nearer, lower.limit, upper.limit),
+            np.minimum(lower.slack, upper.slack),
+        )
+
+
+extend_with_checkout(__path__, "constraints")
+_REGISTRY: Registry[Constraint] = Registry(Constraint, "codesign.constraints", "constraint")
+
+
+def list_constraints() -> list[str]:
+    """Return the names of the constraints that have a file or an entry point."""
+    return _REGISTRY.names()
+
+
+def make_constraints(
+    choices: Mapping[str, ConstraintChoice], folder: Path | None = None
+) -> list[Constraint]:
+    """Return the constraints of a study: the defaults, changed by its own.
+
+    Raises
+    ------
+    UsageError
+        If a name, an option or a limit is not understood.
+    """
+    merged = DEFAULT_CONSTRAINTS | dict(choices)
+    return [_make(name, choice, folder) for name, choice in merged.items() if choice is not False]
+
+
+def _make(name: str, choice: ConstraintChoice, folder: Path | None) -> Constraint:
+    if isinstance(choice, Bound):
+        return _FigureBound(name, choice)
+    if name.endswith(".py") or name in _REGISTRY.names():
+        return _REGISTRY.make(name, {} if choice is True else choice, folder)  # type: ignore[arg-type]
+    if choice is True and name in DEFAULT_CONSTRAINTS:
+        return _make(name, DEFAULT_CONSTRAINTS[name], folder)
+    figures = [*FIGURES, *(figure.alias for figure in FIGURES.values() if figure.alias)]
+    if name in figures:
+        raise UsageError(f"constraint {name}: give at_least or at_most, or false to remove it")
+    hint = did_you_mean(name, [*_REGISTRY.names(), *figures])
+    raise UsageError(f"unknown constraint {name!r}{hint}; see 'codesign list constraints'")

@@ -1,0 +1,85 @@
+"""A prediction as plain rows: what `predict` prints and what every design of a result carries."""
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from codesign.figure import Figure
+from codesign.model.arrays import FloatArray
+from codesign.prediction import FIGURES, Prediction
+from codesign.regimes import regime_map
+
+Record = dict[str, Any]
+
+WITH_PRICE = "cost_per_million_tokens"
+
+
+def plain(value: float) -> float | int | None:
+    """Return a number as JSON has it: whole ones as integers, none for infinities."""
+    number = float(value)
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def design_record(prediction: Prediction) -> Record:
+    """Return every figure of a single design over the workload mix, and its regimes."""
+    record: Record = {
+        name: plain(prediction.value(name).reshape(-1)[0])
+        for name in FIGURES
+        if _available(name, prediction)
+    }
+    record.setdefault(WITH_PRICE, None)
+    regimes = prediction.regime.reshape(-1)
+    record["regime"] = str(regimes[0]) if len(regimes) == 1 else [str(each) for each in regimes]
+    record["regimes"] = asdict(regime_map(prediction.designs, prediction.scenario))
+    record["memory_breakdown"] = {
+        part: plain(np.max(bytes_)) for part, bytes_ in vars(prediction.footprint).items()
+    }
+    record["by_batch_size"] = prediction_rows(prediction)
+    return record
+
+
+def prediction_rows(prediction: Prediction) -> list[Record]:
+    """Return one row per batch size and design, in that order."""
+    shape = (len(prediction.scenario.batch_sizes), *prediction.designs.shape)
+    columns = {
+        name: _cells(getattr(prediction, name), shape)
+        for name in FIGURES
+        if _available(name, prediction)
+    }
+    columns["batch_size"] = _cells(prediction.batch_size, shape)
+    regimes = np.broadcast_to(prediction.regime, shape).reshape(-1)
+    decode = _component_cells(prediction.decode_costs, shape)
+    verify = _component_cells(prediction.verify_costs, shape)
+    rows = []
+    for cell in range(len(regimes)):
+        row: Record = {"batch_size": plain(columns["batch_size"][cell])}
+        row |= {name: plain(values[cell]) for name, values in columns.items()}
+        row.setdefault(WITH_PRICE, None)
+        row["regime"] = str(regimes[cell])
+        row["components"] = {
+            "decode": {name: plain(values[cell]) for name, values in decode.items()},
+            "verify": {name: plain(values[cell]) for name, values in verify.items()},
+        }
+        rows.append(row)
+    return rows
+
+
+def _available(name: str, prediction: Prediction) -> bool:
+    return name != WITH_PRICE or prediction.scenario.price_per_gpu_hour is not None
+
+
+def _cells(values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    return np.broadcast_to(values, shape).reshape(-1)
+
+
+def _component_cells(costs: Any, shape: tuple[int, ...]) -> dict[str, FloatArray]:
+    return {name: _cells(cost.seconds, shape) for name, cost in costs.items()}
+
+
+def figure_table() -> list[tuple[str, Figure]]:
+    """Return every figure by name, for listings."""
+    return list(FIGURES.items())

@@ -1,0 +1,134 @@
+"""One registry idea for objectives and constraints: a file each, an entry point, or a path."""
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import sys
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from codesign.errors import UsageError, did_you_mean
+
+Kind = TypeVar("Kind")
+
+
+def extend_with_checkout(package_path: list[str], folder: str) -> None:
+    """In a checkout, let a package see the root folder that a wheel carries inside it."""
+    root = Path(__file__).resolve().parents[1]
+    project = root / "pyproject.toml"
+    if project.is_file() and 'name = "codesign"' in project.read_text(encoding="utf-8"):
+        package_path.append(str(root / folder))
+
+
+class Registry(Generic[Kind]):
+    """Implementations of one contract, found by name and imported when asked for.
+
+    Parameters
+    ----------
+    base : type
+        The contract; every implementing module defines exactly one subclass.
+    package : str
+        Package in which each module is an implementation of its own name; also the entry point
+        group in which third parties announce theirs.
+    noun : str
+        For messages.
+    """
+
+    def __init__(self, base: type[Kind], package: str, noun: str) -> None:
+        self._base, self._package, self._noun = base, package, noun
+
+    def names(self) -> list[str]:
+        """Return the names of all implementations, without importing them."""
+        package = importlib.import_module(self._package)
+        bundled = [module.name for module in pkgutil.iter_modules(package.__path__)]
+        return sorted({*bundled, *(entry.name for entry in entry_points(group=self._package))})
+
+    def kind(self, name: str, folder: Path | None = None) -> type[Kind]:
+        """Return the class of that name, or defined in that file (relative to `folder`).
+
+        Raises
+        ------
+        UsageError
+            If there is none, or its module cannot be imported.
+        """
+        if name.endswith(".py"):
+            return self._sole_class(_module_of_file((folder or Path()) / name), name)
+        for entry in entry_points(group=self._package):
+            if entry.name == name:
+                loaded: type[Kind] = _guarded(name, entry.load)
+                return loaded
+        if name not in self.names():
+            hint = did_you_mean(name, self.names())
+            raise UsageError(
+                f"unknown {self._noun} {name!r}{hint}; see 'codesign list {self._noun}s'"
+            )
+        full_name = f"{self._package}.{name}"
+        module: ModuleType = _guarded(name, lambda: importlib.import_module(full_name))
+        return self._sole_class(module, name)
+
+    def make(
+        self, name: str, options: Mapping[str, Any] | None = None, folder: Path | None = None
+    ) -> Kind:
+        """Return an instance, its options checked against the constructor's parameters.
+
+        Raises
+        ------
+        UsageError
+            As `kind`, and for an unknown or invalid option.
+        """
+        kind = self.kind(name, folder)
+        parameters = [p for p in inspect.signature(kind).parameters if p != "self"]
+        for option in options or {}:
+            if option not in parameters:
+                known = f"; known: {', '.join(parameters) or 'none'}"
+                hint = did_you_mean(option, parameters) or known
+                raise UsageError(f"{self._noun} {name}: unknown option {option!r}{hint}")
+        try:
+            return kind(**(options or {}))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{self._noun} {name}: {error}") from None
+
+    def _sole_class(self, module: ModuleType, name: str) -> type[Kind]:
+        found = [
+            value
+            for value in vars(module).values()
+            if isinstance(value, type)
+            and issubclass(value, self._base)
+            and value.__module__ == module.__name__
+        ]
+        if len(found) != 1:
+            raise UsageError(
+                f"{self._noun} {name}: the module must define exactly one subclass of "
+                f"{self._base.__module__}.{self._base.__qualname__}, not {len(found)}"
+            )
+        return found[0]
+
+
+def _guarded(name: str, load: Any) -> Any:
+    """Run a third party's import; whatever it raises is the user's to mend."""
+    try:
+        return load()
+    except Exception as error:
+        raise UsageError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file")
+    module_name = f"codesign_extension_{path.resolve().as_posix().replace('/', '_')}"
+    if module_name in sys.modules:
+        return sys.modules[module_name]
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        _guarded(str(path), lambda: spec.loader and spec.loader.exec_module(module))
+    except UsageError:
+        del sys.modules[module_name]
+        raise
+    return module

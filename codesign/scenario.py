@@ -1,0 +1,158 @@
+"""From a study to a scenario: files read, degrees resolved, assumptions written down."""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from pydantic import ValidationError
+
+from codesign.architectures import load_architecture
+from codesign.assumptions import assumptions_of
+from codesign.designs import Designs
+from codesign.draft_model import make_drafting
+from codesign.errors import UsageError
+from codesign.hardware import load_hardware
+from codesign.model.acceptance import constant_survival, decay_survival, measured_survival
+from codesign.model.arrays import FloatArray
+from codesign.model.routing import GENERIC_ROUTER, RouterParameters, router_from_window_correlation
+from codesign.prediction import Scenario, predict
+from codesign.replica import resolve_replica
+from codesign.spec.architecture import Architecture
+from codesign.spec.draft import Acceptance
+from codesign.spec.hardware import Hardware
+from codesign.spec.load import validation_message
+from codesign.spec.study import RoutingChoice, Study
+
+DEFAULT_TRAINING_TOKENS: Final = 15e12
+MOST_GPUS: Final = 1024
+
+
+def build_scenario(study: Study, *, longest_draft: int | None = None) -> Scenario:
+    """Resolve everything a study refers to.
+
+    Parameters
+    ----------
+    study : Study
+    longest_draft : int, optional
+        Draft tokens that acceptance must cover; the largest of the study's axis where absent.
+
+    Raises
+    ------
+    UsageError, DataError
+        If a name, a file, a degree or a figure is missing or wrong.
+    """
+    reference = changed(load_architecture(study.reference), study.set)
+    hardware = load_hardware(study.hardware)
+    draft_model = load_architecture(study.draft.model) if study.draft.model else None
+    longest = max(study.space.draft_tokens) if longest_draft is None else longest_draft
+    mix = study.workload.target_batch_size
+    policy = study.space.expert_width
+    budgets = {"iso_active": "active", "iso_total": "total"}
+    training = reference.training.tokens if reference.training else DEFAULT_TRAINING_TOKENS
+    scenario = Scenario(
+        reference=reference,
+        replica=resolve_replica(
+            hardware, study.deployment, reference.precision, _first_gpus(study)
+        ),
+        batch_sizes=tuple(entry.batch_size for entry in mix),
+        shares=tuple(entry.share for entry in mix),
+        context=study.workload.context,
+        router=router_of(reference, study.routing),
+        survival=survival_of(study.acceptance, longest),
+        drafting=make_drafting(study.draft, reference, draft_model),
+        price_per_gpu_hour=_price(study, hardware),
+        training_tokens=study.train_tokens or training,
+        width_budget=budgets.get(policy),  # type: ignore[arg-type]
+    )
+    if study.deployment.gpus is None:
+        scenario = _fitting(scenario, study, hardware, longest)
+    return replace(scenario, assumptions=assumptions_of(study, scenario))
+
+
+def changed(reference: Architecture, changes: dict[str, Any]) -> Architecture:
+    """Return the reference with fields changed; those of its experts need no prefix.
+
+    Raises
+    ------
+    UsageError
+        If a field is unknown or its value not valid.
+    """
+    if not changes:
+        return reference
+    data = reference.to_data()
+    moe = data.get("moe", {})
+    for name, value in changes.items():
+        fields = type(reference).model_fields
+        if name in fields or name not in type_fields_of_moe():
+            data[name] = value
+        else:
+            moe[name] = value
+    if moe:
+        data["moe"] = moe
+    try:
+        return type(reference).from_data(data)
+    except ValidationError as error:
+        raise UsageError(f"set: {validation_message(error)}") from None
+
+
+def type_fields_of_moe() -> set[str]:
+    """Fields of `MixtureOfExperts` that `set` reaches without a prefix."""
+    from codesign.spec.architecture import MixtureOfExperts
+
+    return set(MixtureOfExperts.model_fields)
+
+
+def router_of(reference: Architecture, choice: RoutingChoice) -> RouterParameters:
+    """Return the router a choice stands for."""
+    own = reference.routing
+    router = GENERIC_ROUTER
+    if own is not None and choice != "generic":
+        router = router_from_window_correlation(own.window_correlation)
+    if choice == "independent":
+        return router.popularity_only()
+    if choice == "uniform":
+        return RouterParameters(popularity=0.0, request=0.0, recency=0.0)
+    return router
+
+
+def survival_of(acceptance: Acceptance, positions: int) -> FloatArray:
+    """Return the probability that a draft survives to each position [-]."""
+    values = acceptance.values
+    match acceptance.form:
+        case "constant":
+            return constant_survival(values[0], positions)
+        case "decay":
+            return decay_survival(values[0], values[1], positions)
+    return measured_survival(np.asarray(values), positions)
+
+
+def _price(study: Study, hardware: Hardware) -> float | None:
+    if study.deployment.price is not None:
+        return study.deployment.price
+    if hardware.price is None:
+        return None
+    return (hardware.price.low + hardware.price.high) / 2
+
+
+def _first_gpus(study: Study) -> int:
+    deployment = study.deployment
+    if deployment.gpus is not None:
+        return deployment.gpus
+    return max(deployment.tensor_parallel or 1, deployment.expert_parallel)
+
+
+def _fitting(scenario: Scenario, study: Study, hardware: Hardware, longest: int) -> Scenario:
+    """Return the scenario on the fewest GPUs, by doubling, that hold the reference."""
+    gpus = _first_gpus(study)
+    while gpus <= MOST_GPUS:
+        replica = resolve_replica(hardware, study.deployment, scenario.reference.precision, gpus)
+        candidate = replace(scenario, replica=replica)
+        reference = predict(Designs.of_architecture(scenario.reference, longest), candidate)
+        if float(reference.value("memory_bytes_per_gpu").max()) <= replica.memory_limit:
+            return candidate
+        gpus *= 2
+    raise UsageError(
+        f"{scenario.reference.name} does not fit {MOST_GPUS} GPUs of {hardware.name} at batch size "
+        f"{max(scenario.batch_sizes)} and context {scenario.context}; lower them, choose another "
+        "dtype, or set --gpus with --no-constraint memory"
+    )

@@ -1,0 +1,21 @@
+"""Expected decoding speedup over the workload mix."""
+
+from codesign.model.arrays import FloatArray
+from codesign.objectives import Objective
+from codesign.prediction import Prediction
+
+
+class SpeculativeSpeedup(Objective):
+    """Time to generate the workload's tokens without SD over the time with it.
+
+    Shares of a mix weigh tokens generated, so that the times of the batch sizes add up: a replica
+    spends share / (tokens/s) on each.
+    """
+
+    name = "sd_speedup"
+    direction = "maximize"
+    unit = "-"
+
+    def evaluate(self, prediction: Prediction) -> FloatArray:
+        """Return the speedup of every design [-]."""
+        return prediction.value("sd_tokens_per_s") / prediction.value("tokens_per_s")
