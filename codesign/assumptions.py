@@ -64,8 +64,8 @@ def _replica(study: Study, scenario: Scenario) -> str:
     chosen = "as asked" if study.deployment.gpus else "the fewest, by doubling, the reference fits"
     formats = {precision.weights, precision.of("routed_experts")}
     return (
-        f"replica: {replica.gpus} x {replica.hardware.title} ({chosen}), tp {replica.tensor_parallel}, "
-        f"ep {replica.expert_parallel}, backend {study.deployment.backend}, weights "
+        f"replica: {replica.gpus} x {replica.hardware.title} ({chosen}), "
+        f"tp {replica.tensor_parallel}, ep {replica.expert_parallel}, backend {study.deployment.backend}, weights "
         f"{' and '.join(sorted(formats))}, cache {precision.kv_cache}, "
         f"{study.deployment.memory_utilisation:.0%} of {replica.hardware.memory.value / 2**30:.4g} "
         "GiB usable"
@@ -90,7 +90,8 @@ def _routing(study: Study, scenario: Scenario) -> str:
     router, own = scenario.router, scenario.reference.routing
     numbers = (
         f"r_p {float(router.popularity):.3g}, r_c {float(router.request):.3g}, "
-        f"r_a {float(router.recency):.3g}, phi {float(router.decay):.3g}, skew {float(router.skew):.3g}"
+        f"r_a {float(router.recency):.3g}, phi {float(router.decay):.3g}, "
+        f"skew {float(router.skew):.3g}"
     )
     if study.routing == "uniform":
         return "routing: every token chooses experts uniformly (asked)"

@@ -8,7 +8,8 @@ import numpy as np
 from codesign.designs import Designs
 from codesign.model.arrays import FloatArray
 from codesign.model.communication import all_reduce, dispatch_combine
-from codesign.model.expert_parallel import busiest_rank
+from codesign.model.expert_parallel import RankLoad, busiest_rank
+from codesign.model.latent_router import unique_experts
 from codesign.model.parameters import expert_parameters
 from codesign.model.roofline import Cost
 from codesign.model.routing import RouterParameters
@@ -127,18 +128,11 @@ class ForwardPass:
         )
 
     def _routed(self, moe: MixtureOfExperts) -> Cost:
-        designs, replica = self.designs, self.replica
+        replica = self.replica
         dtype = replica.precision.of("routed_experts")
-        load = busiest_rank(
-            designs.experts,
-            designs.top_k,
-            self.sequences,
-            self.width,
-            self.router,
-            replica.expert_parallel,
-        )
+        load = self._expert_load()
         cut = replica.expert_tensor_parallel
-        width_here = designs.expert_width / cut
+        width_here = self.designs.expert_width / cut
         one = expert_parameters(
             moe.latent_width or self.model.hidden_size, width_here, moe.matrices, moe.expert_bias
         )
@@ -151,6 +145,15 @@ class ForwardPass:
             BYTES_PER_ELEMENT[dtype],
             width_here,
         )
+
+    def _expert_load(self) -> RankLoad:
+        """Experts loaded and token-expert pairs computed on the GPU that has most of them."""
+        designs, ranks = self.designs, self.replica.expert_parallel
+        shape = (designs.experts, designs.top_k, self.sequences, self.width, self.router)
+        if ranks == 1:
+            slots = self.sequences * self.width * designs.top_k
+            return RankLoad(unique_experts(*shape), slots)
+        return busiest_rank(*shape, ranks)
 
     def _router(self, moe: MixtureOfExperts) -> Cost:
         """The gate, on every GPU in full; its top-k is among the small kernels."""

@@ -27,7 +27,12 @@ DEFAULT_TRAINING_TOKENS: Final = 15e12
 MOST_GPUS: Final = 1024
 
 
-def build_scenario(study: Study, *, longest_draft: int | None = None) -> Scenario:
+def build_scenario(
+    study: Study,
+    *,
+    longest_draft: int | None = None,
+    batch_sizes: tuple[int, ...] | None = None,
+) -> Scenario:
     """Resolve everything a study refers to.
 
     Parameters
@@ -35,6 +40,8 @@ def build_scenario(study: Study, *, longest_draft: int | None = None) -> Scenari
     study : Study
     longest_draft : int, optional
         Draft tokens that acceptance must cover; the largest of the study's axis where absent.
+    batch_sizes : tuple of int, optional
+        In equal shares, instead of the study's own mix.
 
     Raises
     ------
@@ -64,6 +71,8 @@ def build_scenario(study: Study, *, longest_draft: int | None = None) -> Scenari
         training_tokens=study.train_tokens or training,
         width_budget=budgets.get(policy),  # type: ignore[arg-type]
     )
+    if batch_sizes:
+        scenario = scenario.at(batch_sizes)
     if study.deployment.gpus is None:
         scenario = _fitting(scenario, study, hardware, longest)
     return replace(scenario, assumptions=assumptions_of(study, scenario))
@@ -111,7 +120,7 @@ def router_of(reference: Architecture, choice: RoutingChoice) -> RouterParameter
     if choice == "independent":
         return router.popularity_only()
     if choice == "uniform":
-        return RouterParameters(popularity=0.0, request=0.0, recency=0.0)
+        return replace(router, popularity=0.0, request=0.0, recency=0.0)
     return router
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from codesign.constraints import make_constraints
+from codesign.constraints import Assessment, make_constraints
 from codesign.designs import AXES, Designs
 from codesign.errors import InfeasibleError
+from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective, make_objective
 from codesign.prediction import predict
 from codesign.records import Record, design_record, plain
@@ -161,7 +162,7 @@ def _result(
 def _entry(problem: Problem, design: Designs) -> Record:
     """Return the whole entry of a single design."""
     evaluation = problem.evaluate(design)
-    return _summary(evaluation, 0, problem.objectives) | {
+    return _summary(problem, evaluation, 0, problem.objectives) | {
         "prediction": design_record(predict(design, problem.scenario))
     }
 
@@ -170,24 +171,35 @@ def _front_entries(
     problem: Problem, objectives: tuple[Objective, ...], members: Designs
 ) -> list[Record]:
     evaluation = problem.evaluate(members)
-    return [_summary(evaluation, position, objectives) for position in range(members.shape[0])]
+    return [
+        _summary(problem, evaluation, position, objectives) for position in range(members.shape[0])
+    ]
 
 
-def _summary(evaluation: Evaluation, position: int, objectives: tuple[Objective, ...]) -> Record:
-    def at(values: np.ndarray) -> float | int | None:  # type: ignore[type-arg]
-        return plain(np.broadcast_to(values, evaluation.designs.shape)[position])
+def _summary(
+    problem: Problem,
+    evaluation: Evaluation,
+    position: int,
+    objectives: tuple[Objective, ...],
+) -> Record:
+    units = {each.name: each.unit for each in problem.constraints}
+
+    def at(values: FloatArray) -> float:
+        return float(np.broadcast_to(values, evaluation.designs.shape)[position])
+
+    def standing(name: str, each: Assessment) -> Record:
+        feasible = at(each.violation) <= 0
+        slack = max(at(each.slack), 0.0) if feasible else at(each.slack)  # rounding is no violation
+        numbers = {"value": at(each.value), "limit": at(each.limit), "slack": slack}
+        written = {key: plain(number) for key, number in numbers.items()}
+        return written | {"unit": units[name], "feasible": feasible}
 
     return {
         "design": evaluation.designs.take(position).rows()[0],
-        "objectives": {each.name: at(each.evaluate(evaluation.prediction)) for each in objectives},
-        "constraints": {
-            name: {
-                "value": at(each.value),
-                "limit": at(each.limit),
-                "slack": at(each.slack),
-            }
-            for name, each in evaluation.assessments.items()
+        "objectives": {
+            each.name: plain(at(each.evaluate(evaluation.prediction))) for each in objectives
         },
+        "constraints": {name: standing(name, a) for name, a in evaluation.assessments.items()},
     }
 
 

@@ -53,7 +53,7 @@ def assemble(
     attention: Sequence[Spec],
     feed_forward: FeedForward,
     *,
-    tied: bool = False,
+    tied: bool | None = False,
     notes: Iterable[str] = (),
     **facts: Any,
 ) -> Architecture:
@@ -67,8 +67,9 @@ def assemble(
         Its token mixers.
     feed_forward : FeedForward
         Its experts and dense layers.
-    tied : bool
-        Whether embeddings are tied where the file does not say: its class's default.
+    tied : bool, optional
+        Whether embeddings are tied where the file does not say: its class's default. None: the
+        class never ties them.
     notes : iterable of str
         What the family has to say.
     **facts
@@ -109,14 +110,17 @@ def name_of(config: Config) -> str:
     return path.stem if path.stem != "config" else path.resolve().parent.name or path.stem
 
 
-def _tied(config: Config, default: bool) -> bool:
+def _tied(config: Config, default: bool | None) -> bool:
     for fields in (config.text, config.outer):
         if fields.get("tie_word_embeddings") is not None:
             value = fields["tie_word_embeddings"]
             if not isinstance(value, bool):
                 raise config.fault("tie_word_embeddings", "must be true or false", value)
+            if value and default is None:
+                rule = "must be false: this family has two tables"
+                raise config.fault("tie_word_embeddings", rule, value)
             return value
-    return default
+    return bool(default)
 
 
 def _left_out(config: Config, prediction: int) -> list[str]:

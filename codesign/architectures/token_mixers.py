@@ -60,7 +60,7 @@ def grouped_query(
     ]
 
 
-def biases(config: Config, default: bool = False) -> dict[str, bool]:
+def biases(config: Config, default: bool = False) -> dict[str, Any]:
     """``attention_bias``: of queries, keys, values and the output."""
     bias = config.flag("attention_bias", default)
     return {"qkv_bias": bias, "output_bias": bias}

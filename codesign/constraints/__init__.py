@@ -20,7 +20,7 @@ from codesign.registry import Registry, extend_with_checkout
 from codesign.spec.study import DEFAULT_CONSTRAINTS, Bound, ConstraintChoice
 from codesign.units import parse_quantity
 
-__all__ = ["Assessment", "Constraint", "list_constraints", "make_constraints"]
+__all__ = ["Assessment", "Constraint", "constraint_class", "list_constraints", "make_constraints"]
 
 
 TOLERANCE: Final = 1e-9
@@ -135,6 +135,17 @@ class _FigureBound(Constraint):
 
 extend_with_checkout(__path__, "constraints")
 _REGISTRY: Registry[Constraint] = Registry(Constraint, "codesign.constraints", "constraint")
+
+
+def constraint_class(name: str) -> type[Constraint]:
+    """Return the class of one constraint by its name.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    return _REGISTRY.kind(name)
 
 
 def list_constraints() -> list[str]:

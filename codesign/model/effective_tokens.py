@@ -34,8 +34,8 @@ def _gaussian_trapezoid(nodes: int, reach: float) -> tuple[FloatArray, FloatArra
 
 _REACH: Final = 6.5
 _POPULARITY, _POPULARITY_WEIGHT = _gaussian_trapezoid(160, _REACH)
-_REQUEST, _REQUEST_WEIGHT = _gaussian_trapezoid(24, 5.5)
-_BLOCK, _BLOCK_WEIGHT = hermegauss(8)
+_REQUEST, _REQUEST_WEIGHT = _gaussian_trapezoid(20, 5.5)
+_BLOCK, _BLOCK_WEIGHT = hermegauss(6)
 _BLOCK_WEIGHT = _BLOCK_WEIGHT / _BLOCK_WEIGHT.sum()
 _OFFSET: Final = _REACH * chebpts1(16)
 _OFFSET_FIT: Final = np.linalg.inv(chebvander(chebpts1(16), 15))

@@ -62,13 +62,62 @@ def busiest_rank(
     unique experts up to 18 % too many with 4, and 40 % with 2, if there is a single token.
     """
     experts, tokens = np.asarray(experts, dtype=np.float64), np.asarray(batch_size) * window
-    ratio, held = top_k / experts, experts / ranks
     unique = unique_experts(experts, top_k, batch_size, window, router)
-    loaded = unique / experts
+    if np.all(np.equal(ranks, 1)):
+        return RankLoad(unique, np.asarray(tokens * top_k, dtype=np.float64))
     alike = _mean_pair_correlation(experts, top_k, batch_size, window, router)
-    busiest_unique = _busiest(loaded, np.zeros(()), 1.0, experts, ranks)
-    busiest_slots = _busiest(ratio, alike, tokens, experts, ranks)
+    most_unique = _busiest(unique / experts, 0.0, 1.0, experts, ranks)
+    most_slots = _busiest(top_k / experts, alike, tokens, experts, ranks)
+    held = experts / ranks
     return RankLoad(
-        np.clip(busiest_unique, unique / ranks, np.minimum(held, unique)),
-        np.clip(busiest_slots, tokens * top_k / ranks, tokens * np.minimum(held, top_k)),
+        np.clip(most_unique, unique / ranks, np.minimum(held, unique)),
+        np.clip(most_slots, tokens * top_k / ranks, tokens * np.minimum(held, top_k)),
     )
+
+
+def _mean_pair_correlation(
+    experts: FloatArray,
+    top_k: ArrayLike,
+    batch_size: ArrayLike,
+    window: ArrayLike,
+    router: RouterParameters,
+) -> FloatArray:
+    """Correlation of an expert's selection at two of the B q tokens, mean over pairs [-]."""
+    beyond = window_correlation(router, window) - router.popularity
+    request = replace(router, request=beyond, recency=0.0)
+    within = 2.0 - unique_experts(experts, top_k, 1, 2, request) / top_k
+    across = 2.0 - unique_experts(experts, top_k, 2, 1, router) / top_k
+    partners = np.asarray(window) - 1.0, (np.asarray(batch_size) - 1.0) * window
+    pairs = np.maximum(partners[0] + partners[1], 1.0)
+    both, ratio = (partners[0] * within + partners[1] * across) / pairs, top_k / experts
+    unselected = np.maximum(1.0 - ratio, np.finfo(np.float64).tiny)
+    return np.asarray(np.maximum(both - ratio, 0.0) / unselected)
+
+
+def _busiest(
+    probability: FloatArray,
+    correlation: ArrayLike,
+    draws: ArrayLike,
+    experts: FloatArray,
+    ranks: ArrayLike,
+) -> FloatArray:
+    """Expected maximum over ranks of their experts' beta-binomial counts."""
+    variance = draws * probability * (1.0 - probability) * (1.0 + (draws - 1.0) * correlation)
+    # Standard deviation times skewness of one expert.
+    lean = (1.0 - 2.0 * probability) * (1.0 + (2.0 * draws - 1.0) * correlation)
+    lean = lean / (1.0 + correlation)
+    # The ranks share a fixed total, so one is above the mean by what the others lack.
+    fixed_total = np.sqrt(experts / np.maximum(experts - 1.0, 1.0))
+    first, second = _maximum_moments(ranks)
+    spread = np.sqrt(experts / ranks * variance)
+    above = spread * first + lean * (second - 1.0) / 6.0
+    return np.asarray(experts / ranks * draws * probability + fixed_total * above)
+
+
+def _maximum_moments(ranks: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """First two moments of the largest of so many standard normals [-]."""
+    points = np.linspace(-8.0, 8.0, 801)
+    count = np.asarray(ranks, dtype=np.float64)[..., None]
+    density = np.exp(-(points**2) / 2.0) * ndtr(points) ** (count - 1.0)
+    density = density / density.sum(axis=-1, keepdims=True)
+    return np.asarray(density @ points), np.asarray(density @ points**2)

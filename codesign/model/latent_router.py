@@ -53,13 +53,11 @@ def overlap(experts: ArrayLike, top_k: ArrayLike, correlation: ArrayLike) -> Flo
     Examples
     --------
     >>> overlap(8, 2, np.array([0.0, 0.6, 1.0])).round(3)
-    array([0.25 , 0.546, 1.   ])
+    array([0.25 , 0.518, 1.   ])
     """
     selected = np.asarray(top_k) / np.asarray(experts, dtype=np.float64)
-    inside = np.where(selected < 1.0, selected, 0.5)
-    score, share = threshold(inside), threshold_share(experts, inside * experts)
-    effective = effective_correlation(correlation, score, share)
-    return np.where(selected < 1.0, overlap_latent(inside, effective), 1.0 + 0.0 * selected)
+    share = threshold_share(experts, top_k)
+    return overlap_latent(selected, effective_correlation(correlation, threshold(selected), share))
 
 
 def unique_experts(

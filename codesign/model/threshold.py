@@ -10,6 +10,9 @@ from codesign.model.arrays import ArrayLike, FloatArray
 SOFTENING: Final = 0.3
 """Fitted to exact top-k overlaps, see `effective_correlation`."""
 
+_TINY: Final = np.finfo(np.float64).tiny
+"""Makes 0/0 a 0 where k = N: there is no threshold to cross."""
+
 
 def threshold(activation_ratio: ArrayLike) -> FloatArray:
     """Score that a share u = k/N of the experts exceeds, τ = Φ⁻¹(1 - u) [-]."""
@@ -36,7 +39,7 @@ def threshold_share(experts: ArrayLike, top_k: ArrayLike) -> FloatArray:
     Parameters
     ----------
     experts, top_k : array_like
-        N and k < N [-].
+        N and k [-].
 
     Notes
     -----
@@ -46,7 +49,8 @@ def threshold_share(experts: ArrayLike, top_k: ArrayLike) -> FloatArray:
     selected = np.asarray(top_k) / np.asarray(experts, dtype=np.float64)
     density = np.exp(-(threshold(selected) ** 2)) / (2.0 * np.pi)
     spread = selected * (1.0 - selected)
-    return np.asarray(spread / (spread + np.maximum(np.asarray(experts) - 1.0, 1.0) * density))
+    others = np.maximum(np.asarray(experts) - 1.0, 1.0)
+    return np.asarray(spread / (spread + others * density + _TINY))
 
 
 def effective_correlation(
@@ -75,4 +79,4 @@ def effective_correlation(
     softness = 1.0 + SOFTENING * (share / (1.0 - share)) ** 2
     alike = joint_excess(threshold, np.asarray(correlation) / softness)
     same = joint_excess(threshold, 1.0 / softness)
-    return np.asarray((1.0 - share) * correlation + share * (alike / same))
+    return np.asarray((1.0 - share) * correlation + share * alike / (same + _TINY))

@@ -15,7 +15,7 @@ from codesign.prediction import FIGURES, Prediction
 from codesign.registry import Registry, extend_with_checkout
 from codesign.spec.study import ObjectiveChoice
 
-__all__ = ["Objective", "list_objectives", "make_objective"]
+__all__ = ["Objective", "list_objectives", "make_objective", "objective_class"]
 
 Direction = Literal["maximize", "minimize"]
 
@@ -61,6 +61,17 @@ class _FigureObjective(Objective):
 
 extend_with_checkout(__path__, "objectives")
 _REGISTRY: Registry[Objective] = Registry(Objective, "codesign.objectives", "objective")
+
+
+def objective_class(name: str) -> type[Objective]:
+    """Return the class of one objective by its name.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    return _REGISTRY.kind(name)
 
 
 def list_objectives() -> list[str]:

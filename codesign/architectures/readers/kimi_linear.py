@@ -30,6 +30,7 @@ def read(config: Config) -> Architecture:
         config,
         _mixers(config),
         sparse_and_dense(config, EXPERTS, first_dense(config, 1), latent_width=narrow or None),
+        tied=None,
         notes=_notes(config),
     )
 

@@ -7,7 +7,7 @@ hidden size.
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import GROUPS, ExpertFields, FeedForward
-from codesign.architectures.token_mixers import biases, grouped_query
+from codesign.architectures.token_mixers import grouped_query
 from codesign.spec.architecture import Architecture
 from codesign.spec.recurrent import Mamba2
 from codesign.spec.token_mixer import TokenMixer
@@ -33,6 +33,7 @@ def read(config: Config) -> Architecture:
         config,
         _mixers(config, layers),
         _feed_forward(config, layers),
+        tied=None,
         block_norms=1,
     )
 
@@ -54,8 +55,10 @@ def _layers(config: Config) -> list[str]:
 
 def _mixers(config: Config, layers: list[str]) -> list[TokenMixer]:
     mixers: list[TokenMixer] = []
+    if config.flag("attention_bias", False):
+        raise config.fault("attention_bias", "must be false: this family has no such biases", True)
     if "attention" in layers:
-        mixers += grouped_query(config, [None] * layers.count("attention"), **biases(config))
+        mixers += grouped_query(config, [None] * layers.count("attention"))
     if "mamba" in layers:
         mixers.append(
             Mamba2(

@@ -4,7 +4,7 @@ from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import first_dense, sparse_and_dense
 from codesign.architectures.readers.deepseek import EXPERTS
-from codesign.architectures.token_mixers import biases, grouped_query
+from codesign.architectures.token_mixers import grouped_query
 from codesign.spec.architecture import Architecture
 
 
@@ -12,8 +12,9 @@ def read(config: Config) -> Architecture:
     """Read a Solar Open config.json."""
     if config.flag("use_qk_norm", False):
         raise config.fault("use_qk_norm", "must be false: no class of this family has it", True)
+    attention = grouped_query(config, qkv_bias=config.flag("attention_bias", False))
     feed_forward = sparse_and_dense(config, EXPERTS, first_dense(config, default=0))
-    return assemble(config, grouped_query(config, **biases(config)), feed_forward)
+    return assemble(config, attention, feed_forward)
 
 
 FAMILY = Family(model_types=("solar_open",), read=read)

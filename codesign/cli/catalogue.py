@@ -1,0 +1,96 @@
+"""`codesign list`, `show`, `schema` and `init`: what is there to choose from, and a start."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from codesign.cli.options import Format, FormatOption
+
+
+class Catalogue(StrEnum):
+    """What `list` lists."""
+
+    HARDWARE = "hardware"
+    ARCHITECTURES = "architectures"
+    OBJECTIVES = "objectives"
+    CONSTRAINTS = "constraints"
+    FIGURES = "figures"
+    STUDIES = "studies"
+
+
+class Shown(StrEnum):
+    """What `show` explains."""
+
+    HARDWARE = "hardware"
+    ARCHITECTURE = "architecture"
+    OBJECTIVE = "objective"
+    CONSTRAINT = "constraint"
+    STUDY = "study"
+
+
+class Starter(StrEnum):
+    """What `init` writes."""
+
+    STUDY = "study"
+    HARDWARE = "hardware"
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Register the commands of this module."""
+    app.command("list")(list_)
+    app.command("show")(show)
+    app.command("schema")(schema)
+    app.command("init")(init)
+
+
+def list_(
+    what: Annotated[Catalogue, typer.Argument(help="Which catalogue.")],
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """List everything bundled of one kind."""
+    from codesign.report.catalogue_tables import render_list
+
+    sys.stdout.write(render_list(what.value, format_.value))
+
+
+def show(
+    what: Annotated[Shown, typer.Argument(help="What kind of thing.")],
+    name: Annotated[str, typer.Argument(help="Bundled name, or a path.")],
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Explain one thing: its facts and where they come from."""
+    from codesign.report.catalogue_tables import render_one
+
+    sys.stdout.write(render_one(what.value, name, format_.value))
+
+
+def schema(
+    name: Annotated[str, typer.Argument(help="hardware, architecture, study, workload, ...")],
+) -> None:
+    """Print the JSON schema of a file, for editors."""
+    from codesign.report.formats import to_json
+    from codesign.spec.schemas import json_schema
+
+    sys.stdout.write(to_json(json_schema(name)))
+
+
+def init(
+    what: Annotated[Starter, typer.Argument(help="study or hardware.")] = Starter.STUDY,
+    path: Annotated[Path | None, typer.Argument(help="File to write [study.yaml].")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a commented starter file."""
+    from codesign.errors import UsageError
+    from codesign.starters import starter_text
+
+    target = path or Path(f"{what.value}.yaml")
+    if target.exists() and not force:
+        raise UsageError(f"{target} exists; --force overwrites it")
+    try:
+        target.write_text(starter_text(what.value), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written ({error.strerror})") from None
+    typer.echo(f"wrote {target}")

@@ -1,0 +1,25 @@
+"""`codesign predict`: every figure of one architecture."""
+
+import sys
+
+from codesign.cli.options import Flags, Format, FormatOption, build_study, study_command
+
+
+@study_command
+def predict(flags: Flags, format_: FormatOption = Format.TABLE) -> None:
+    """Predict one architecture over lists of batch sizes and draft lengths."""
+    from codesign.cli.axes import axis_option
+    from codesign.designs import Designs
+    from codesign.prediction import predict as predict_designs
+    from codesign.report.prediction_tables import render_prediction
+    from codesign.scenario import build_scenario
+
+    sizes = axis_option("--target-bs", flags["target_bs"], least=1)
+    lengths = axis_option("--draft-tokens", flags["draft_tokens"])
+    first = {"target_bs": str(sizes[0]) if sizes else None}
+    study = build_study(flags | first)
+    lengths = lengths or study.space.draft_tokens
+    scenario = build_scenario(study, longest_draft=max(*lengths, 1), batch_sizes=sizes)
+    designs = Designs.of_architecture(scenario.reference, lengths)
+    prediction = predict_designs(designs, scenario)
+    sys.stdout.write(render_prediction(prediction, format_.value))

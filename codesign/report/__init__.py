@@ -1,0 +1,1 @@
+"""Results and predictions as people read them: tables, JSON, CSV, files."""

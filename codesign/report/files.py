@@ -1,0 +1,40 @@
+"""Write a result to a folder, each file whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from codesign.errors import UsageError
+from codesign.report.formats import to_json
+from codesign.result import Result
+
+
+def write_result(result: Result, folder: Path) -> None:
+    """Write study.yaml (resolved) and result.json.
+
+    Raises
+    ------
+    UsageError
+        If the folder cannot be written.
+    """
+    study = yaml.safe_dump(result.study, sort_keys=False, allow_unicode=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write_whole(folder / "study.yaml", study)
+        _write_whole(folder / "result.json", to_json(result.to_dict()))
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write beside the target, then rename: a reader never sees half a file."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,64 @@
+"""The same rows as a table for reading, as JSON or as CSV."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+NARROWEST = 100
+"""Columns assumed where the output is no terminal."""
+
+
+def to_json(data: object) -> str:
+    """Return JSON with a final line break; infinities and NaN are an error, never written."""
+    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV; nested values become dotted columns."""
+    flat = [dict(_flatten(row)) for row in rows]
+    columns = list(dict.fromkeys(column for row in flat for column in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flatten(value: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, object]]:
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield from _flatten(inner, f"{prefix}{key}.")
+        elif not isinstance(inner, list):
+            yield f"{prefix}{key}", inner
+
+
+def to_text(*parts: RenderableType) -> str:
+    """Return rich renderables as text, with colour on a terminal only."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=max(NARROWEST, console.width), no_color=True)
+    with console.capture() as captured:
+        for part in parts:
+            console.print(Text(part) if isinstance(part, str) else part)
+    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+
+
+UNITS: Mapping[str, tuple[float, str]] = {
+    "s": (1e3, "ms"),
+    "B": (2.0**-30, "GiB"),
+    "parameter": (1e-9, "B"),
+}
+"""How a figure's SI unit is shown: factor and unit."""
+
+
+def shown(value: float | None, unit: str = "-", digits: int = 4) -> str:
+    """Return a number with its unit, as a table shows it."""
+    if value is None:
+        return "-"
+    factor, name = UNITS.get(unit, (1.0, ""))
+    return f"{value * factor:.{digits}g}{' ' if name else ''}{name}"

@@ -1,0 +1,61 @@
+"""Bundled studies, and the commented files that `codesign init` writes."""
+
+from pathlib import Path
+from typing import Final
+
+from codesign.errors import UsageError, did_you_mean
+
+_HARDWARE: Final = """\
+# A profile of your own GPU. Every number has a unit and a source; leave out what you do not know.
+# Use it with --hw hardware.yaml; 'codesign show hardware h100' prints a complete one.
+name: my-gpu
+title: My GPU
+peak_compute:            # dense peaks, never the ones "with sparsity"
+  bf16: {value: 989 TFLOP/s, source: the datasheet}
+  # fp8: {value: 1978 TFLOP/s, source: the datasheet}
+memory: {value: 80 GiB, source: nvidia-smi}
+memory_bandwidth: {value: 3.35 TB/s, source: the datasheet}
+# scaleup_bandwidth: {value: 450 GB/s, source: "the datasheet, per GPU and direction"}
+# price: {low: 2 USD/h, high: 5 USD/h, source: where you rent it}
+# kernels:               # as measured; without them constants are scaled from the nearest GPU
+#   - {kernel: routed_experts, backend: vllm, dtype: bf16, floor: 26 us, bandwidth: 3.04 TB/s,
+#      compute: 655 TFLOP/s, source: the benchmark}
+"""
+
+
+def studies_folder() -> Path:
+    """Return the folder of bundled studies, in a wheel or in a checkout."""
+    inside = Path(__file__).parent / "studies"
+    return inside if inside.is_dir() else Path(__file__).resolve().parents[1] / "studies"
+
+
+def list_studies() -> list[str]:
+    """Return the names of the bundled studies."""
+    return sorted(path.stem for path in studies_folder().glob("*.yaml"))
+
+
+def find_study(name_or_path: str) -> Path:
+    """Return the file of a study: a path if it exists, else a bundled one.
+
+    Raises
+    ------
+    UsageError
+        If there is neither.
+    """
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    if name_or_path in list_studies():
+        return studies_folder() / f"{name_or_path}.yaml"
+    hint = did_you_mean(name_or_path, list_studies())
+    raise UsageError(
+        f"unknown study {name_or_path!r}: no such file and no bundled study{hint}; "
+        "see 'codesign list studies'"
+    )
+
+
+def starter_text(what: str) -> str:
+    """Return the commented starter file of a kind: ``study`` or ``hardware``."""
+    if what == "hardware":
+        return _HARDWARE
+    return (studies_folder() / "default.yaml").read_text(encoding="utf-8")
