@@ -1,9 +1,10 @@
 """The designs under comparison: arrays over the axes that are searched."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from codesign.model.arrays import ArrayLike, FloatArray
 from codesign.spec.architecture import Architecture
@@ -62,7 +63,7 @@ class Designs:
         """Shape that the axes broadcast to; its product is the number of designs."""
         return np.broadcast_shapes(*(getattr(self, axis).shape for axis in AXES))
 
-    def take(self, index: ArrayLike) -> Self:
+    def take(self, index: NDArray[np.integer[Any]] | int) -> Self:
         """Return the designs at flat positions, as equal one-dimensional arrays."""
         shape = self.shape
         flat = (np.broadcast_to(getattr(self, axis), shape).reshape(-1)[index] for axis in AXES)

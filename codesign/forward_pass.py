@@ -22,6 +22,7 @@ from codesign.model.step_time import (
 )
 from codesign.replica import Replica
 from codesign.spec.architecture import Architecture, MixtureOfExperts, shared_width_ratio
+from codesign.spec.attention import Attention
 from codesign.spec.precision import BYTES_PER_ELEMENT
 
 LAUNCHES_PER_LAYER: Final = 2
@@ -90,24 +91,32 @@ class ForwardPass:
         return dense_gemm(kernel, launches, self._tokens_here, parameters, size, activations)
 
     def _attention(self) -> Cost:
-        dtype = self.replica.precision.kv_cache
-        kernel, size = self.replica.kernel("attention", dtype), BYTES_PER_ELEMENT[dtype]
-        shards = self.replica.tensor_parallel
         total = Cost()
         for group in self.model.attention:
-            cached = min(self.context, group.window or self.context)
-            cache_shards = min(shards, group.cache_shards)
-            total = total + attention_core(
-                kernel,
-                group.layers,
-                self._sequences_here,
-                self.width,
-                cached,
-                group.cache_elements_per_token / cache_shards * size,
-                group.flop_per_cached_token / shards,
-                group.state_elements_per_sequence / shards * size,
-            )
+            seen = min(self.context, group.window or self.context)
+            # Neighbouring queries are taken to select the same tokens, so they are read once.
+            read = min(seen, group.selected_tokens or seen)
+            main = group.cache_elements_per_token - group.index_elements_per_token
+            total = total + self._core(group, read, main, group.flop_per_cached_token)
+            if group.index_flop_per_cached_token:
+                index = group.index_elements_per_token
+                total = total + self._core(group, seen, index, group.index_flop_per_cached_token)
         return total
+
+    def _core(self, group: Attention, read: int, elements: int, flop: int) -> Cost:
+        """One kernel per layer over `read` cached tokens of so many elements and FLOP each."""
+        dtype = self.replica.precision.kv_cache
+        size, shards = BYTES_PER_ELEMENT[dtype], self.replica.tensor_parallel
+        return attention_core(
+            self.replica.kernel("attention", dtype),
+            group.layers,
+            self._sequences_here,
+            self.width,
+            read,
+            elements / min(shards, group.cache_shards) * size,
+            flop / shards,
+            group.state_elements_per_sequence / shards * size,
+        )
 
     def _experts(self, moe: MixtureOfExperts) -> dict[str, Cost]:
         costs = {"router": self._router(moe)}

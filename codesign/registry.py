@@ -6,6 +6,7 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -38,7 +39,7 @@ class Registry(Generic[Kind]):
         For messages.
     """
 
-    def __init__(self, base: type[Kind], package: str, noun: str) -> None:
+    def __init__(self, base: type[Any], package: str, noun: str) -> None:
         self._base, self._package, self._noun = base, package, noun
 
     def names(self) -> list[str]:
@@ -127,7 +128,7 @@ def _module_of_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
-        _guarded(str(path), lambda: spec.loader and spec.loader.exec_module(module))
+        _guarded(str(path), partial(spec.loader.exec_module, module))
     except UsageError:
         del sys.modules[module_name]
         raise

@@ -49,7 +49,8 @@ def optimize(
     engine = study.search.engine
     front = _front_objectives(problem.objectives)
     outcome = found = None
-    if engine != "exact":
+    # A space no larger than the trials is better walked than sampled: each design once.
+    if engine == "optuna" or (engine == "auto" and problem.space.size > study.search.trials):
         outcome = run_optuna(problem, study.search, _stage(progress, "study", study.search.trials))
     if engine != "optuna":
         found = enumerate_space(problem, front, _stage(progress, "designs", problem.space.size))

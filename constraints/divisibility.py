@@ -5,6 +5,7 @@ import numpy as np
 from codesign.constraints import Assessment, Constraint, at_most
 from codesign.model.arrays import FloatArray
 from codesign.prediction import Prediction
+from codesign.spec.attention import GroupedQueryAttention, LatentAttention
 
 
 class Divisibility(Constraint):
@@ -23,7 +24,8 @@ class Divisibility(Constraint):
         designs, scenario = prediction.designs, prediction.scenario
         model, replica = scenario.reference, scenario.replica
         groups = model.moe.groups if model.moe else 1
-        heads = [group.heads for group in model.attention]
+        softmax = GroupedQueryAttention | LatentAttention
+        heads = [group.heads for group in model.attention if isinstance(group, softmax)]
         uncut_heads = sum(count % replica.tensor_parallel != 0 for count in heads)
         uneven = (designs.experts % replica.expert_parallel != 0).astype(np.float64)
         ungrouped = designs.experts % groups != 0
@@ -43,4 +45,4 @@ class Divisibility(Constraint):
             & (designs.shared_experts == own.shared_experts)
             & (designs.expert_width == own.expert_width)
         )
-        return (untiled & ~published).astype(np.float64)
+        return np.asarray(untiled & ~published, dtype=np.float64)

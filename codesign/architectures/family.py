@@ -1,13 +1,13 @@
 """What one family of models brings: how its config.json is read and written."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from codesign.architectures.config import Config
-from codesign.architectures.feed_forward import FeedForward
+from codesign.architectures.feed_forward import ExpertFields, FeedForward
 from codesign.architectures.quantization import read_precision
 from codesign.errors import DataError
 from codesign.spec.architecture import Architecture
@@ -34,18 +34,20 @@ class Family:
     read : callable
         `Config` -> `Architecture`; raises DataError where a field is missing or not understood.
     write : callable, optional
-        `Architecture` -> the fields of a config.json that give its size.
-    transformers_class : str, optional
-        The class that ``architectures`` of an exported config.json names.
-    not_written : str, optional
-        Why there is no `write`.
+        `Architecture` -> the fields of a config.json that give its size, beside those that every
+        family names alike (`export`).
+    experts : ExpertFields, optional
+        How it names the sizes of experts: enough to change them in a base config.json.
+    classes : dict
+        For each model type that can be written, its class in transformers; the first also
+        stands for the others.
     """
 
     model_types: tuple[str, ...]
     read: Callable[[Config], Architecture]
     write: Callable[[Architecture], dict[str, Any]] | None = None
-    transformers_class: str = ""
-    not_written: str = ""
+    experts: ExpertFields | None = None
+    classes: Mapping[str, str] = field(default_factory=dict)
 
 
 def assemble(
@@ -126,8 +128,8 @@ def _tied(config: Config, default: bool | None) -> bool:
 def _left_out(config: Config, prediction: int) -> list[str]:
     notes = [
         f"{tower} left out: only the language model is described"
-        for field, tower in TOWERS.items()
-        if config.outer.get(field)
+        for name, tower in TOWERS.items()
+        if config.outer.get(name)
     ]
     if prediction:
         plural = "s" if prediction > 1 else ""

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from codesign.architectures.config import Config
-from codesign.spec.architecture import MixtureOfExperts
+from codesign.errors import UsageError
+from codesign.spec.architecture import Architecture, MixtureOfExperts
 
 GROUPS: Final = ("n_group", "topk_group")
 
@@ -119,6 +120,30 @@ class ExpertFields:
         return fields
 
 
+def first_dense_fields(
+    architecture: Architecture, width: str = "intermediate_size"
+) -> dict[str, Any]:
+    """Return the config's fields for dense layers before the sparse ones."""
+    fields: dict[str, Any] = {
+        "first_k_dense_replace": sum(group.layers for group in architecture.dense)
+    }
+    dense_width = architecture.draft_ffn_width
+    return fields | ({width: dense_width} if dense_width else {})
+
+
+def experts_of(architecture: Architecture) -> MixtureOfExperts:
+    """Return the experts of a model that must have some.
+
+    Raises
+    ------
+    UsageError
+        A dense model of a family of sparse ones.
+    """
+    if architecture.moe is None:
+        raise UsageError(f"{architecture.name}: a dense model has no experts to write")
+    return architecture.moe
+
+
 def sparse_and_dense(
     config: Config,
     fields: ExpertFields,
@@ -201,6 +226,14 @@ def stepped(config: Config) -> list[bool]:
     step = config.integer("decoder_sparse_step", default=1)
     dense = set(config.integers("mlp_only_layers"))
     return [layer not in dense and (layer + 1) % step == 0 for layer in range(config.layers)]
+
+
+def stepped_fields(architecture: Architecture) -> dict[str, Any]:
+    """Return the config's fields for the dense layers of the Qwen families."""
+    dense = sum(group.layers for group in architecture.dense)
+    fields: dict[str, Any] = {"decoder_sparse_step": 1, "mlp_only_layers": list(range(dense))}
+    width = architecture.draft_ffn_width
+    return fields | ({"intermediate_size": width} if width else {})
 
 
 def per_layer_flags(config: Config, name: str) -> list[bool]:

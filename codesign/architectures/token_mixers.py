@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from codesign.architectures.config import Config
+from codesign.errors import UsageError
+from codesign.spec.architecture import Architecture
 from codesign.spec.attention import GroupedQueryAttention, LatentAttention
 
 Windows = Sequence[int | None]
@@ -58,6 +60,59 @@ def grouped_query(
         GroupedQueryAttention.from_data({"layers": count, "window": window} | shape)
         for window, count in whole_context_first
     ]
+
+
+def grouped_query_fields(architecture: Architecture) -> dict[str, Any]:
+    """Return the config's fields for grouped-query attention, windows included."""
+    groups = [group for group in architecture.attention if isinstance(group, GroupedQueryAttention)]
+    fields: dict[str, Any] = {
+        "num_attention_heads": groups[0].heads,
+        "num_key_value_heads": groups[0].kv_heads,
+        "head_dim": groups[0].head_dim,
+        "attention_bias": groups[0].qkv_bias,
+    }
+    windows = {group.window: group.layers for group in groups if group.window is not None}
+    if not windows:
+        return fields
+    (window, windowed), *others = windows.items()
+    if others:
+        raise UsageError(f"{architecture.name}: a config.json can name one window, not several")
+    whole = sum(group.layers for group in groups) - windowed
+    words = spread({"sliding_attention": windowed, "full_attention": whole})
+    return fields | {"sliding_window": window} | ({"layer_types": words} if whole else {})
+
+
+def latent_fields(architecture: Architecture) -> dict[str, Any]:
+    """Return the config's fields for multi-head latent attention."""
+    group = next(group for group in architecture.attention if isinstance(group, LatentAttention))
+    return {
+        "num_attention_heads": group.heads,
+        "num_key_value_heads": group.heads,
+        "q_lora_rank": group.q_lora_rank,
+        "kv_lora_rank": group.kv_lora_rank,
+        "qk_nope_head_dim": group.qk_nope_head_dim,
+        "qk_rope_head_dim": group.qk_rope_head_dim,
+        "v_head_dim": group.v_head_dim,
+        "attention_bias": group.projection_bias,
+    }
+
+
+def spread(counts: Mapping[str, int]) -> list[str]:
+    """Return one word per layer, each as evenly spread as its count allows.
+
+    Examples
+    --------
+    >>> spread({"linear": 3, "full": 1})
+    ['linear', 'linear', 'linear', 'full']
+    """
+    total = sum(counts.values())
+    placed = dict.fromkeys(counts, 0)
+    words: list[str] = []
+    for layer in range(total):
+        word = max(counts, key=lambda w: counts[w] * (layer + 1) - placed[w] * total)
+        placed[word] += 1
+        words.append(word)
+    return words
 
 
 def biases(config: Config, default: bool = False) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from codesign.cli.options import Flags, Format, FormatOption, build_study, study
 @study_command
 def predict(flags: Flags, format_: FormatOption = Format.TABLE) -> None:
     """Predict one architecture over lists of batch sizes and draft lengths."""
+    import numpy as np
+
     from codesign.cli.axes import axis_option
     from codesign.designs import Designs
     from codesign.prediction import predict as predict_designs
@@ -20,6 +22,6 @@ def predict(flags: Flags, format_: FormatOption = Format.TABLE) -> None:
     study = build_study(flags | first)
     lengths = lengths or study.space.draft_tokens
     scenario = build_scenario(study, longest_draft=max(*lengths, 1), batch_sizes=sizes)
-    designs = Designs.of_architecture(scenario.reference, lengths)
+    designs = Designs.of_architecture(scenario.reference, np.array(lengths))
     prediction = predict_designs(designs, scenario)
     sys.stdout.write(render_prediction(prediction, format_.value))

@@ -136,5 +136,5 @@ def _outcome(problem: Problem, study: optuna.Study, told: int) -> StudyOutcome:
     if best is not None:
         columns = {axis: np.array([value]) for axis, value in zip(axes, best, strict=True)}
         designs = problem.space.designs(**columns)
-    score = feasible_rows[best] if best is not None else -np.inf
-    return StudyOutcome(told, len(distinct), len(feasible_rows), designs, score)
+    best_score = feasible_rows[best] if best is not None else -np.inf
+    return StudyOutcome(told, len(distinct), len(feasible_rows), designs, best_score)

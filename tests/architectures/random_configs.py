@@ -33,7 +33,10 @@ def _flags(draw: Random, *names: str) -> Fields:
 
 
 def _experts(
-    draw: Random, experts: str, width: str = "moe_intermediate_size", top_k: str = "num_experts_per_tok"
+    draw: Random,
+    experts: str,
+    width: str = "moe_intermediate_size",
+    top_k: str = "num_experts_per_tok",
 ) -> Fields:
     count = 4 * draw.randint(1, 8)
     return {experts: count, top_k: draw.randint(1, 4), width: 8 * draw.randint(1, 12)}
@@ -180,7 +183,10 @@ def _deepseek_v32(draw: Random) -> Fields:
 
 def _glm_moe_dsa(draw: Random) -> Fields:
     fields = _deepseek_v32(draw)
-    words = ["full", *(draw.choice(["full", "shared"]) for _ in range(fields["num_hidden_layers"] - 1))]
+    words = [
+        "full",
+        *(draw.choice(["full", "shared"]) for _ in range(fields["num_hidden_layers"] - 1)),
+    ]
     return fields | {"indexer_types": words}
 
 
@@ -388,7 +394,7 @@ def _bailing_hybrid(draw: Random) -> Fields:
         | {"num_shared_experts": draw.randint(1, 3), "intermediate_size": 8 * draw.randint(1, 9)}
         | {"first_k_dense_replace": draw.randint(0, 3), "num_expert_group": 2, "topk_group": 1}
         | {"short_conv_kernel_size": 4, "layer_group_size": draw.randint(2, 4), "head_dim": 16}
-        | {"q_lora_rank": draw.choice([None, 24])}
+        | {"q_lora_rank": draw.choice([None, 24]), "tie_word_embeddings": False}
     )
 
 
@@ -448,7 +454,11 @@ def _laguna(draw: Random) -> Fields:
         body
         | _experts(draw, "num_experts")
         | {"shared_expert_intermediate_size": 8 * draw.randint(1, 9), "intermediate_size": 72}
-        | {"num_attention_heads_per_layer": [draw.choice([heads, 2 * heads]) for _ in range(layers)]}
+        | {
+            "num_attention_heads_per_layer": [
+                draw.choice([heads, 2 * heads]) for _ in range(layers)
+            ]
+        }
         | {"layer_types": _words(draw, layers, *SLIDING), "sliding_window": 32}
         | _flags(draw, "attention_bias")
     )

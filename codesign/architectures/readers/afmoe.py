@@ -31,4 +31,4 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, feed_forward, block_norms=4)
 
 
-FAMILY = Family(model_types=("afmoe",), read=read)
+FAMILY = Family(model_types=("afmoe",), read=read, experts=EXPERTS)

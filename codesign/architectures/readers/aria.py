@@ -22,4 +22,4 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, FeedForward(moe=EXPERTS.read(config, config.layers)))
 
 
-FAMILY = Family(model_types=("aria", "aria_text"), read=read)
+FAMILY = Family(model_types=("aria", "aria_text"), read=read, experts=EXPERTS)

@@ -20,7 +20,7 @@ def read(config: Config) -> Architecture:
     """Read a Ling 2.5 config.json."""
     softmax = softmax_layers(config, every(config, config.integer("layer_group_size", default=6)))
     feed_forward = sparse_and_dense(config, EXPERTS, first_dense(config))
-    return assemble(config, _mixers(config, softmax), feed_forward)
+    return assemble(config, _mixers(config, softmax), feed_forward, tied=None)
 
 
 def _mixers(config: Config, softmax: list[bool]) -> list[TokenMixer]:
@@ -39,4 +39,4 @@ def _mixers(config: Config, softmax: list[bool]) -> list[TokenMixer]:
     return mixers
 
 
-FAMILY = Family(model_types=("bailing_hybrid",), read=read)
+FAMILY = Family(model_types=("bailing_hybrid",), read=read, experts=EXPERTS)

@@ -32,4 +32,4 @@ def read(config: Config) -> Architecture:
     )
 
 
-FAMILY = Family(model_types=("bailing_moe", "bailing_moe_v2"), read=read)
+FAMILY = Family(model_types=("bailing_moe", "bailing_moe_v2"), read=read, experts=EXPERTS)

@@ -3,10 +3,23 @@
 Shared experts have the routed width; the first layers may be dense with a width of their own.
 """
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, first_dense, sparse_and_dense
-from codesign.architectures.token_mixers import biases, grouped_query, layer_windows
+from codesign.architectures.feed_forward import (
+    ExpertFields,
+    experts_of,
+    first_dense,
+    first_dense_fields,
+    sparse_and_dense,
+)
+from codesign.architectures.token_mixers import (
+    biases,
+    grouped_query,
+    grouped_query_fields,
+    layer_windows,
+)
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(
@@ -39,4 +52,19 @@ def _sliding(config: Config) -> list[bool]:
     ]
 
 
-FAMILY = Family(model_types=("cohere2_moe",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    return (
+        grouped_query_fields(architecture)
+        | EXPERTS.write(experts_of(architecture))
+        | first_dense_fields(architecture, "prefix_dense_intermediate_size")
+    )
+
+
+FAMILY = Family(
+    model_types=("cohere2_moe",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"cohere2_moe": "Cohere2MoeForCausalLM"},
+)

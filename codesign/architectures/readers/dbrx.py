@@ -22,4 +22,4 @@ def read(config: Config) -> Architecture:
     )
 
 
-FAMILY = Family(model_types=("dbrx",), read=read)
+FAMILY = Family(model_types=("dbrx",), read=read, experts=EXPERTS)

@@ -3,15 +3,19 @@
 GLM-4.7-Flash (glm4_moe_lite) and Mistral Small 4 are built of the same parts.
 """
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import (
     GROUPS,
     ExpertFields,
+    experts_of,
     first_dense,
+    first_dense_fields,
     sparse_and_dense,
 )
-from codesign.architectures.token_mixers import latent
+from codesign.architectures.token_mixers import latent, latent_fields
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(
@@ -24,6 +28,15 @@ def read(config: Config) -> Architecture:
     return assemble(config, latent(config), sparse_and_dense(config, EXPERTS, first_dense(config)))
 
 
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    return (
+        latent_fields(architecture)
+        | EXPERTS.write(experts_of(architecture))
+        | first_dense_fields(architecture)
+    )
+
+
 FAMILY = Family(
     model_types=(
         "deepseek_v2",
@@ -34,4 +47,7 @@ FAMILY = Family(
         "mistral4",
     ),
     read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"deepseek_v3": "DeepseekV3ForCausalLM", "deepseek_v2": "DeepseekV2ForCausalLM"},
 )

@@ -1,10 +1,18 @@
 """DeepSeek-V3.2 and GLM-5: latent attention over the tokens that a small index has chosen."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import first_dense, sparse_and_dense
+from codesign.architectures.feed_forward import (
+    experts_of,
+    first_dense,
+    first_dense_fields,
+    sparse_and_dense,
+)
 from codesign.architectures.readers.deepseek import EXPERTS
-from codesign.architectures.token_mixers import latent
+from codesign.architectures.token_mixers import latent, latent_fields, spread
+from codesign.errors import UsageError
 from codesign.spec.architecture import Architecture
 from codesign.spec.attention import LatentAttention
 
@@ -42,4 +50,30 @@ def _shares(config: Config) -> list[bool]:
     return [False] * config.layers
 
 
-FAMILY = Family(model_types=("deepseek_v32", "glm_moe_dsa"), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    groups = [mixer for mixer in architecture.attention if isinstance(mixer, LatentAttention)]
+    index = groups[0].indexer
+    if index is None:
+        raise UsageError(f"{architecture.name}: this family needs an index")
+    layers = {"full": 0, "shared": 0}
+    for mixer in groups:
+        layers["shared" if mixer.indexer and mixer.indexer.shared else "full"] += mixer.layers
+    words = [*spread({word: count for word, count in reversed(layers.items()) if count})][::-1]
+    return (
+        latent_fields(architecture)
+        | {"index_n_heads": index.heads, "index_head_dim": index.head_dim}
+        | {"index_topk": index.selected_tokens}
+        | ({"indexer_types": words} if layers["shared"] else {})
+        | EXPERTS.write(experts_of(architecture))
+        | first_dense_fields(architecture)
+    )
+
+
+FAMILY = Family(
+    model_types=("deepseek_v32", "glm_moe_dsa"),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"deepseek_v32": "DeepseekV32ForCausalLM", "glm_moe_dsa": "GlmMoeDsaForCausalLM"},
+)

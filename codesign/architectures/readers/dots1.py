@@ -1,10 +1,22 @@
 """dots.llm1 (rednote-hilab): per-head query-key norms, dense first layer, shared experts."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import first_dense, sparse_and_dense
+from codesign.architectures.feed_forward import (
+    experts_of,
+    first_dense,
+    first_dense_fields,
+    sparse_and_dense,
+)
 from codesign.architectures.readers.deepseek import EXPERTS
-from codesign.architectures.token_mixers import biases, grouped_query, layer_windows
+from codesign.architectures.token_mixers import (
+    biases,
+    grouped_query,
+    grouped_query_fields,
+    layer_windows,
+)
 from codesign.spec.architecture import Architecture
 
 
@@ -14,4 +26,19 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, sparse_and_dense(config, EXPERTS, first_dense(config)))
 
 
-FAMILY = Family(model_types=("dots1",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    return (
+        grouped_query_fields(architecture)
+        | EXPERTS.write(experts_of(architecture))
+        | first_dense_fields(architecture)
+    )
+
+
+FAMILY = Family(
+    model_types=("dots1",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"dots1": "Dots1ForCausalLM"},
+)

@@ -3,10 +3,12 @@
 The correction bias of the router is a parameter of its class, not a buffer, so it is counted.
 """
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, sparse_and_dense
-from codesign.architectures.token_mixers import grouped_query
+from codesign.architectures.feed_forward import ExpertFields, experts_of, sparse_and_dense
+from codesign.architectures.token_mixers import grouped_query, grouped_query_fields
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(
@@ -38,4 +40,22 @@ def _sparse(config: Config) -> list[bool]:
     return [start <= layer <= last and (layer + 1) % interval == 0 for layer in range(layers)]
 
 
-FAMILY = Family(model_types=("ernie4_5_moe",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    dense = sum(group.layers for group in architecture.dense)
+    width = {"intermediate_size": architecture.draft_ffn_width} if dense else {}
+    return (
+        grouped_query_fields(architecture)
+        | EXPERTS.write(experts_of(architecture))
+        | {"moe_layer_start_index": dense, "moe_layer_end_index": architecture.layers - 1}
+        | width
+    )
+
+
+FAMILY = Family(
+    model_types=("ernie4_5_moe",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"ernie4_5_moe": "Ernie4_5_MoeForCausalLM"},
+)

@@ -1,14 +1,18 @@
 """K-EXAONE (LG AI Research): per-head query-key norms, three of four layers windowed."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import (
     GROUPS,
     ExpertFields,
+    experts_of,
     first_dense,
+    first_dense_fields,
     sparse_and_dense,
 )
-from codesign.architectures.token_mixers import grouped_query, layer_windows
+from codesign.architectures.token_mixers import grouped_query, grouped_query_fields, layer_windows
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(
@@ -22,4 +26,19 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, sparse_and_dense(config, EXPERTS, first_dense(config)))
 
 
-FAMILY = Family(model_types=("exaone_moe",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    return (
+        grouped_query_fields(architecture)
+        | EXPERTS.write(experts_of(architecture))
+        | first_dense_fields(architecture)
+    )
+
+
+FAMILY = Family(
+    model_types=("exaone_moe",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"exaone_moe": "ExaoneMoeForCausalLM"},
+)

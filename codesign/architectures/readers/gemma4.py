@@ -61,4 +61,4 @@ def _mixers(config: Config) -> list[GroupedQueryAttention]:
     return mixers
 
 
-FAMILY = Family(model_types=("gemma4", "gemma4_text"), read=read)
+FAMILY = Family(model_types=("gemma4", "gemma4_text"), read=read, experts=EXPERTS)

@@ -1,9 +1,16 @@
 """gpt-oss (OpenAI): biases in attention, experts and router, sinks, every other layer windowed."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, FeedForward
-from codesign.architectures.token_mixers import biases, grouped_query, layer_windows
+from codesign.architectures.feed_forward import ExpertFields, FeedForward, experts_of
+from codesign.architectures.token_mixers import (
+    biases,
+    grouped_query,
+    grouped_query_fields,
+    layer_windows,
+)
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(
@@ -30,4 +37,15 @@ def read(config: Config) -> Architecture:
     )
 
 
-FAMILY = Family(model_types=("gpt_oss",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    return grouped_query_fields(architecture) | EXPERTS.write(experts_of(architecture))
+
+
+FAMILY = Family(
+    model_types=("gpt_oss",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"gpt_oss": "GptOssForCausalLM"},
+)

@@ -3,10 +3,17 @@
 Hybrids without routed experts (Granite 4 Micro) have their shared expert as a dense layer.
 """
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, FeedForward
-from codesign.architectures.token_mixers import biases, grouped_query, softmax_layers
+from codesign.architectures.feed_forward import ExpertFields, FeedForward, experts_of
+from codesign.architectures.token_mixers import (
+    biases,
+    grouped_query,
+    grouped_query_fields,
+    softmax_layers,
+)
 from codesign.spec.architecture import Architecture
 from codesign.spec.recurrent import Mamba2
 from codesign.spec.token_mixer import TokenMixer
@@ -64,4 +71,22 @@ def _mamba_head_dim(config: Config) -> int:
     return config.integer("mamba_d_head")
 
 
-FAMILY = Family(model_types=("granitemoe", "granitemoeshared", "granitemoehybrid"), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    experts = EXPERTS.write(experts_of(architecture))
+    if len(architecture.attention) != 1:  # a hybrid: the order of its layers is in a base only
+        return experts
+    fields = grouped_query_fields(architecture) | experts
+    return {name: value for name, value in fields.items() if name != "head_dim"}
+
+
+FAMILY = Family(
+    model_types=("granitemoe", "granitemoeshared", "granitemoehybrid"),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={
+        "granitemoeshared": "GraniteMoeSharedForCausalLM",
+        "granitemoe": "GraniteMoeForCausalLM",
+    },
+)

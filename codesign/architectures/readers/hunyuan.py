@@ -1,9 +1,12 @@
 """Hunyuan-A13B (Tencent): per-layer lists of equal values; always a shared expert."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, FeedForward
-from codesign.architectures.token_mixers import biases, grouped_query
+from codesign.architectures.feed_forward import ExpertFields, FeedForward, experts_of
+from codesign.architectures.token_mixers import biases, grouped_query, grouped_query_fields
+from codesign.errors import UsageError
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(
@@ -30,4 +33,19 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, FeedForward(moe=moe))
 
 
-FAMILY = Family(model_types=("hunyuan_v1_moe",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    moe = experts_of(architecture)
+    if moe.shared_experts != 1 or moe.shared_width not in (None, moe.expert_width):
+        raise UsageError(f"{architecture.name}: transformers builds one shared expert, no other")
+    width = {"intermediate_size": moe.expert_width}
+    return grouped_query_fields(architecture) | EXPERTS.write(moe) | width
+
+
+FAMILY = Family(
+    model_types=("hunyuan_v1_moe",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"hunyuan_v1_moe": "HunYuanMoEV1ForCausalLM"},
+)

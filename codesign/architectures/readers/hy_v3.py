@@ -1,9 +1,17 @@
 """Hy3 (Tencent): per-head query-key norms, a dense first layer, one shared expert."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, first_dense, sparse_and_dense
-from codesign.architectures.token_mixers import biases, grouped_query
+from codesign.architectures.feed_forward import (
+    ExpertFields,
+    experts_of,
+    first_dense,
+    first_dense_fields,
+    sparse_and_dense,
+)
+from codesign.architectures.token_mixers import biases, grouped_query, grouped_query_fields
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(experts=("num_experts",), shared_experts=("num_shared_experts",))
@@ -18,4 +26,19 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, feed_forward)
 
 
-FAMILY = Family(model_types=("hy_v3",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    return (
+        grouped_query_fields(architecture)
+        | EXPERTS.write(experts_of(architecture))
+        | first_dense_fields(architecture)
+    )
+
+
+FAMILY = Family(
+    model_types=("hy_v3",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"hy_v3": "HYV3ForCausalLM"},
+)

@@ -52,4 +52,4 @@ def _mamba(config: Config, layers: int) -> Mamba1:
     )
 
 
-FAMILY = Family(model_types=("jamba",), read=read)
+FAMILY = Family(model_types=("jamba",), read=read, experts=EXPERTS)

@@ -73,4 +73,4 @@ def _notes(config: Config) -> list[str]:
     return ["norms of the latent and of block residuals are not counted: their shape is not public"]
 
 
-FAMILY = Family(model_types=("kimi_linear", "kimi_k3"), read=read)
+FAMILY = Family(model_types=("kimi_linear", "kimi_k3"), read=read, experts=EXPERTS)

@@ -46,4 +46,4 @@ def _mixers(config: Config) -> list[GroupedQueryAttention]:
     ]  # fmt: skip
 
 
-FAMILY = Family(model_types=("laguna",), read=read)
+FAMILY = Family(model_types=("laguna",), read=read, experts=EXPERTS)

@@ -39,4 +39,4 @@ def _mixers(config: Config, softmax: list[bool]) -> list[TokenMixer]:
     return mixers
 
 
-FAMILY = Family(model_types=("lfm2_moe",), read=read)
+FAMILY = Family(model_types=("lfm2_moe",), read=read, experts=EXPERTS)

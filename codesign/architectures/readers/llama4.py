@@ -4,10 +4,13 @@ One shared expert of the routed width stands in every sparse layer. Three layers
 within chunks; their cache and reads are those of a window of the chunk's size.
 """
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, sparse_and_dense
-from codesign.architectures.token_mixers import biases, every, grouped_query
+from codesign.architectures.feed_forward import ExpertFields, experts_of, sparse_and_dense
+from codesign.architectures.token_mixers import biases, every, grouped_query, grouped_query_fields
+from codesign.errors import UsageError
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(experts=("num_local_experts",), width=("intermediate_size",))
@@ -49,4 +52,30 @@ def _windows(config: Config) -> list[int | None]:
     return [chunk if within else None for within in chunked]
 
 
-FAMILY = Family(model_types=("llama4", "llama4_text"), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    dense = sum(group.layers for group in architecture.dense)
+    moe = experts_of(architecture)
+    if dense % moe.layers:
+        raise UsageError(f"{architecture.name}: sparse layers must be every n-th of this family")
+    attention = grouped_query_fields(architecture)
+    chunk = attention.pop("sliding_window", None)
+    words = [
+        "chunked_attention" if word.startswith("sliding") else word
+        for word in attention["layer_types"]
+    ]
+    return (
+        attention
+        | EXPERTS.write(moe)
+        | {"interleave_moe_layer_step": dense // moe.layers + 1, "attention_chunk_size": chunk}
+        | {"intermediate_size_mlp": architecture.draft_ffn_width, "layer_types": words}
+    )
+
+
+FAMILY = Family(
+    model_types=("llama4", "llama4_text"),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"llama4_text": "Llama4ForCausalLM"},
+)

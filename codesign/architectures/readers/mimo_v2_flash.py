@@ -58,4 +58,4 @@ def _sliding(config: Config) -> list[bool]:
     return per_layer_flags(config, "hybrid_layer_pattern")
 
 
-FAMILY = Family(model_types=("mimo_v2_flash",), read=read)
+FAMILY = Family(model_types=("mimo_v2_flash",), read=read, experts=EXPERTS)

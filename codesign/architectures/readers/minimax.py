@@ -35,4 +35,4 @@ def _mixers(config: Config, softmax: list[bool]) -> list[TokenMixer]:
     return mixers
 
 
-FAMILY = Family(model_types=("minimax",), read=read)
+FAMILY = Family(model_types=("minimax",), read=read, experts=EXPERTS)

@@ -16,7 +16,7 @@ from codesign.spec.attention import GroupedQueryAttention
 
 EXPERTS = ExpertFields(
     experts=("num_local_experts",),
-    width=("moe_intermediate_size", "intermediate_size"),
+    width=("intermediate_size", "moe_intermediate_size"),
     shared_width=("shared_intermediate_size",),
 )
 LAYER_WORDS = {"full_attention": False, "minimax_m3_sparse": True}
@@ -68,4 +68,6 @@ def _index(config: Config, heads: str, dim: str, blocks: str, block: str) -> dic
     }
 
 
-FAMILY = Family(model_types=("minimax_m3", "minimax_m3_vl", "minimax_m3_vl_text"), read=read)
+FAMILY = Family(
+    model_types=("minimax_m3", "minimax_m3_vl", "minimax_m3_vl_text"), read=read, experts=EXPERTS
+)

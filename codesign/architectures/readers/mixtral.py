@@ -1,9 +1,11 @@
 """Mixtral (Mistral AI): every layer sparse, no shared experts; widths in `intermediate_size`."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, FeedForward
-from codesign.architectures.token_mixers import grouped_query
+from codesign.architectures.feed_forward import ExpertFields, FeedForward, experts_of
+from codesign.architectures.token_mixers import grouped_query, grouped_query_fields
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(experts=("num_local_experts",), width=("intermediate_size",))
@@ -19,4 +21,15 @@ def read(config: Config) -> Architecture:
     )
 
 
-FAMILY = Family(model_types=("mixtral",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    return grouped_query_fields(architecture) | EXPERTS.write(experts_of(architecture))
+
+
+FAMILY = Family(
+    model_types=("mixtral",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"mixtral": "MixtralForCausalLM"},
+)

@@ -4,11 +4,14 @@ Experts have two matrices; those of Nemotron-3 Super live in a latent space narr
 hidden size.
 """
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import GROUPS, ExpertFields, FeedForward
-from codesign.architectures.token_mixers import grouped_query
-from codesign.spec.architecture import Architecture
+from codesign.architectures.token_mixers import grouped_query, grouped_query_fields, spread
+from codesign.spec.architecture import Architecture, MixtureOfExperts
+from codesign.spec.attention import GroupedQueryAttention
 from codesign.spec.recurrent import Mamba2
 from codesign.spec.token_mixer import TokenMixer
 
@@ -98,4 +101,48 @@ def _feed_forward(config: Config, layers: list[str]) -> FeedForward:
     )
 
 
-FAMILY = Family(model_types=("nemotron_h",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    moe, mixers = architecture.moe, architecture.attention
+    mamba = next(mixer for mixer in mixers if isinstance(mixer, Mamba2))
+    attention = {}
+    if any(isinstance(mixer, GroupedQueryAttention) for mixer in mixers):
+        attention = grouped_query_fields(architecture)
+    return (
+        attention
+        | {"layers_block_type": _order(architecture), "mamba_num_heads": mamba.heads}
+        | {"mamba_head_dim": mamba.head_dim, "n_groups": mamba.groups}
+        | {"ssm_state_size": mamba.state_dim, "conv_kernel": mamba.kernel}
+        | {"use_conv_bias": mamba.convolution_bias, "use_bias": mamba.projection_bias}
+        | (_expert_fields(moe) if moe else {})
+        | ({"intermediate_size": architecture.dense[0].width} if architecture.dense else {})
+    )
+
+
+def _order(architecture: Architecture) -> list[str]:
+    """Mixers and feed-forward layers evenly mixed; the published order is in the base only."""
+    layers = {"mamba": 0, "moe": 0, "mlp": 0, "attention": 0}
+    for mixer in architecture.attention:
+        layers["mamba" if isinstance(mixer, Mamba2) else "attention"] += mixer.layers
+    layers["moe"] = architecture.moe.layers if architecture.moe else 0
+    layers["mlp"] = sum(group.layers for group in architecture.dense)
+    return spread({word: count for word, count in layers.items() if count})
+
+
+def _expert_fields(moe: MixtureOfExperts) -> dict[str, Any]:
+    """The class builds one shared expert, as wide as all together."""
+    together = moe.shared_experts * (moe.shared_width or moe.expert_width)
+    return EXPERTS.write(moe) | {
+        "n_shared_experts": int(moe.shared_experts > 0),
+        "moe_shared_expert_intermediate_size": together,
+        "moe_latent_size": moe.latent_width,
+    }
+
+
+FAMILY = Family(
+    model_types=("nemotron_h",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"nemotron_h": "NemotronHForCausalLM"},
+)

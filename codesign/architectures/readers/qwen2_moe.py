@@ -1,9 +1,17 @@
 """Qwen1.5-MoE and Qwen2-MoE: shared experts behind a sigmoid gate, biased queries."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, sparse_and_dense, stepped
-from codesign.architectures.token_mixers import grouped_query, qwen_windows
+from codesign.architectures.feed_forward import (
+    ExpertFields,
+    experts_of,
+    sparse_and_dense,
+    stepped,
+    stepped_fields,
+)
+from codesign.architectures.token_mixers import grouped_query, grouped_query_fields, qwen_windows
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(
@@ -20,4 +28,21 @@ def read(config: Config) -> Architecture:
     )
 
 
-FAMILY = Family(model_types=("qwen2_moe",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    attention = grouped_query_fields(architecture)
+    return (
+        attention
+        | {"qkv_bias": attention["attention_bias"]}
+        | EXPERTS.write(experts_of(architecture))
+        | stepped_fields(architecture)
+    )
+
+
+FAMILY = Family(
+    model_types=("qwen2_moe",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"qwen2_moe": "Qwen2MoeForCausalLM"},
+)

@@ -1,9 +1,16 @@
 """Qwen3 dense, and the language model of Qwen3-VL: per-head query-key norms."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import dense_only
-from codesign.architectures.token_mixers import biases, grouped_query, qwen_windows
+from codesign.architectures.token_mixers import (
+    biases,
+    grouped_query,
+    grouped_query_fields,
+    qwen_windows,
+)
 from codesign.spec.architecture import Architecture
 
 
@@ -16,4 +23,15 @@ def read(config: Config) -> Architecture:
     )
 
 
-FAMILY = Family(model_types=("qwen3", "qwen3_vl", "qwen3_vl_text"), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    fields = {"intermediate_size": architecture.dense[0].width}
+    return grouped_query_fields(architecture) | fields
+
+
+FAMILY = Family(
+    model_types=("qwen3", "qwen3_vl", "qwen3_vl_text"),
+    read=read,
+    write=write,
+    classes={"qwen3": "Qwen3ForCausalLM"},
+)

@@ -1,9 +1,17 @@
 """Qwen3-MoE, and the language model of Qwen3-VL-MoE: per-head query-key norms."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, sparse_and_dense, stepped
-from codesign.architectures.token_mixers import biases, grouped_query
+from codesign.architectures.feed_forward import (
+    ExpertFields,
+    experts_of,
+    sparse_and_dense,
+    stepped,
+    stepped_fields,
+)
+from codesign.architectures.token_mixers import biases, grouped_query, grouped_query_fields
 from codesign.spec.architecture import Architecture
 
 EXPERTS = ExpertFields(experts=("num_experts", "num_local_experts"))
@@ -20,4 +28,19 @@ def read(config: Config) -> Architecture:
     )
 
 
-FAMILY = Family(model_types=("qwen3_moe", "qwen3_vl_moe", "qwen3_vl_moe_text"), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    return (
+        grouped_query_fields(architecture)
+        | EXPERTS.write(experts_of(architecture))
+        | stepped_fields(architecture)
+    )
+
+
+FAMILY = Family(
+    model_types=("qwen3_moe", "qwen3_vl_moe", "qwen3_vl_moe_text"),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"qwen3_moe": "Qwen3MoeForCausalLM"},
+)

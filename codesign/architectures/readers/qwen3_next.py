@@ -1,10 +1,24 @@
 """Qwen3-Next, Qwen3.5 and Qwen3.6, sparse and dense: three linear layers to one of attention."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import dense_only, sparse_and_dense, stepped
+from codesign.architectures.feed_forward import (
+    dense_only,
+    sparse_and_dense,
+    stepped,
+    stepped_fields,
+)
 from codesign.architectures.readers.qwen2_moe import EXPERTS
-from codesign.architectures.token_mixers import biases, every, grouped_query, softmax_layers
+from codesign.architectures.token_mixers import (
+    biases,
+    every,
+    grouped_query,
+    grouped_query_fields,
+    softmax_layers,
+    spread,
+)
 from codesign.spec.architecture import Architecture
 from codesign.spec.recurrent import GatedDeltaNet
 from codesign.spec.token_mixer import TokenMixer
@@ -47,7 +61,34 @@ def _delta(config: Config, layers: int) -> GatedDeltaNet:
     )
 
 
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    moe = EXPERTS.write(architecture.moe) if architecture.moe else {}
+    delta = next(mixer for mixer in architecture.attention if isinstance(mixer, GatedDeltaNet))
+    softmax = architecture.layers - delta.layers
+    return (
+        grouped_query_fields(architecture)
+        | {"layer_types": spread({"linear_attention": delta.layers, "full_attention": softmax})}
+        | {
+            "linear_num_key_heads": delta.key_heads,
+            "linear_num_value_heads": delta.value_heads,
+            "linear_key_head_dim": delta.key_dim,
+            "linear_value_head_dim": delta.value_dim,
+            "linear_conv_kernel_dim": delta.kernel,
+        }
+        | moe
+        | stepped_fields(architecture)
+    )
+
+
 FAMILY = Family(
     model_types=("qwen3_next", "qwen3_5_moe", "qwen3_5_moe_text", *DENSE),
     read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={
+        "qwen3_next": "Qwen3NextForCausalLM",
+        "qwen3_5_moe_text": "Qwen3_5MoeForCausalLM",
+        "qwen3_5_text": "Qwen3_5ForCausalLM",
+    },
 )

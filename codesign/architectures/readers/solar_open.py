@@ -1,10 +1,12 @@
 """Solar Open (Upstage): every layer sparse unless the file says otherwise."""
 
+from typing import Any
+
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import first_dense, sparse_and_dense
+from codesign.architectures.feed_forward import experts_of, first_dense, sparse_and_dense
 from codesign.architectures.readers.deepseek import EXPERTS
-from codesign.architectures.token_mixers import grouped_query
+from codesign.architectures.token_mixers import grouped_query, grouped_query_fields
 from codesign.spec.architecture import Architecture
 
 
@@ -17,4 +19,15 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, feed_forward)
 
 
-FAMILY = Family(model_types=("solar_open",), read=read)
+def write(architecture: Architecture) -> dict[str, Any]:
+    """Return the fields of a config.json."""
+    return grouped_query_fields(architecture) | EXPERTS.write(experts_of(architecture))
+
+
+FAMILY = Family(
+    model_types=("solar_open",),
+    read=read,
+    write=write,
+    experts=EXPERTS,
+    classes={"solar_open": "SolarOpenForCausalLM"},
+)

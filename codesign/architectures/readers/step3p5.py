@@ -78,4 +78,4 @@ def _windowed_shape(config: Config) -> dict[str, int]:
     }
 
 
-FAMILY = Family(model_types=("step3p5", "step3p7"), read=read)
+FAMILY = Family(model_types=("step3p5", "step3p7"), read=read, experts=EXPERTS)
