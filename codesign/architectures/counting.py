@@ -84,6 +84,42 @@ def count_parameters(architecture: Architecture) -> ParameterCounts:
     return ParameterCounts(total=total, active=active, **parts)
 
 
+def prediction_parameters(architecture: Architecture) -> int:
+    """Count the multi-token-prediction layers that `count_parameters` leaves out [element].
+
+    Parameters
+    ----------
+    architecture : Architecture
+
+    Returns
+    -------
+    int
+        0 where the checkpoint has none; copies of the embeddings are not counted again.
+
+    Notes
+    -----
+    DeepSeek-V3's form (arXiv 2412.19437, section 2.2): a decoder layer like the last one, a
+    projection of two hidden states to one, and three norms. Other families differ slightly.
+
+    Examples
+    --------
+    >>> from codesign.architectures import load_architecture
+    >>> prediction_parameters(load_architecture("deepseek-v3"))
+    11610067968
+    """
+    hidden, moe, mixer = architecture.hidden_size, architecture.moe, architecture.attention[0]
+    feed_forward = 0
+    if moe is not None:
+        feed_forward = sum(_moe_parts(architecture).values()) // moe.layers
+    elif architecture.dense:
+        group = architecture.dense[-1]
+        feed_forward = int(expert_parameters(hidden, group.width, group.matrices, group.bias))
+    attention = mixer.matrix_parameters(hidden) + mixer.vector_parameters(hidden)
+    norms = mixer.norm_parameters + (architecture.block_norms + 3) * hidden
+    one = attention + feed_forward + norms + 2 * hidden * hidden
+    return architecture.prediction_layers * one
+
+
 def _moe_parts(architecture: Architecture) -> dict[str, int]:
     moe, hidden = architecture.moe, architecture.hidden_size
     if moe is None:

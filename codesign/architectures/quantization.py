@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fnmatch import translate
 from typing import Any, Final
 
-from codesign.architectures.config import Config, shown
+from codesign.architectures.config import Config, read_json_object, shown
 from codesign.errors import DataError
 from codesign.spec.precision import Dtype, Precision
 
@@ -36,6 +36,7 @@ ALGORITHMS: Final[dict[str, Dtype]] = {  # modelopt's names
     "W8A8_SQ_PER_CHANNEL": "int8",
     "INT8_SQ": "int8",
 }
+MODELOPT_FILE: Final = "hf_quant_config.json"
 METHODS: Final = ("fp8", "mxfp4", "modelopt", "compressed-tensors", "gptq", "awq")
 
 MODULES: Final[dict[str, tuple[str, ...]]] = {
@@ -133,7 +134,15 @@ def _scheme(config: Config) -> Mapping[str, Any]:
                 if not isinstance(scheme, dict):
                     raise config.fault(name, "must be an object", scheme)
                 return scheme
-    return {}
+    return _beside(config)
+
+
+def _beside(config: Config) -> Mapping[str, Any]:
+    """Older modelopt checkpoints keep their scheme in a file of its own beside config.json."""
+    path = config.path.parent / MODELOPT_FILE
+    if config.path.name != "config.json" or not path.is_file():
+        return {}
+    return {"quant_method": "modelopt"} | _object(read_json_object(path), "quantization")
 
 
 def _cache(scheme: Mapping[str, Any], plain: Dtype) -> Dtype:

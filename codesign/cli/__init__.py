@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from codesign.cli import catalogue, optimize, predict
+from codesign.cli import calibrate, catalogue, optimize, predict
 from codesign.errors import CodesignError
 
 ISSUES: Final = "please report it with the command and this traceback"
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.command()(optimize.optimize)
 app.command()(predict.predict)
+app.add_typer(calibrate.calibrate)
 catalogue.add_commands(app)
 
 

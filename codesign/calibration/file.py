@@ -1,0 +1,59 @@
+"""Load, merge and save calibration files; a file is written whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from codesign.errors import UsageError
+from codesign.spec.calibration import Calibration, SectionName
+from codesign.spec.load import load_spec
+from codesign.spec.section import Section
+
+
+def load_calibration(path: Path) -> Calibration:
+    """Read a calibration file.
+
+    Raises
+    ------
+    UsageError
+        With ``file:line:column`` where it breaks a rule.
+    """
+    return load_spec(path, Calibration)
+
+
+def merged(calibration: Calibration | None, name: SectionName, section: Section) -> Calibration:
+    """Return a calibration with one section put in, in place of any older one."""
+    data = calibration.to_data() if calibration else {}
+    return Calibration.from_data(data | {name: section.to_data()})
+
+
+def save_section(path: Path, name: SectionName, section: Section) -> Calibration:
+    """Merge a section into a file, which is made if it is not there.
+
+    Raises
+    ------
+    UsageError
+        If the file is there but no calibration, or cannot be written.
+    """
+    calibration = merged(load_calibration(path) if path.exists() else None, name, section)
+    text = yaml.safe_dump(calibration.to_data(), sort_keys=False, allow_unicode=True, width=100)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_whole(path, text)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
+    return calibration
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write beside the target, then rename: a reader never sees half a file."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

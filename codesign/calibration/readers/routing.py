@@ -1,0 +1,7 @@
+"""Readers of the routing section."""
+
+from typing import Any, Final
+
+from codesign.calibration.detect import Reader
+
+READERS: Final[tuple[Reader[Any], ...]] = ()

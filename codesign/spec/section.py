@@ -1,0 +1,127 @@
+"""What every section of a calibration file says: parameters, where they come from, how good."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from codesign.spec.base import Count, Items, Spec
+
+
+class Parameter(Spec):
+    """One fitted number.
+
+    Parameters
+    ----------
+    value : float
+    standard_error : float, optional
+        In the unit of the value; absent where the data cannot say.
+    unit : str
+        ``-`` for a pure number.
+    """
+
+    value: float
+    standard_error: float | None = Field(default=None, ge=0)
+    unit: str = "-"
+
+
+class Source(Spec):
+    """One file that was read.
+
+    Parameters
+    ----------
+    file : str
+        As given on the command line.
+    sha256 : str
+        Of its bytes; of a folder, of the files in it that were read.
+    format : str
+        Name of the reader, as `--input-format` takes it.
+    """
+
+    file: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    format: str
+
+
+class Residual(Spec):
+    """How far the fit is from its data; `meaning` says of what and over what."""
+
+    value: float = Field(ge=0)
+    unit: str = "-"
+    meaning: str
+
+
+class Correlation(Spec):
+    """Correlation of two parameters' errors."""
+
+    first: str
+    second: str
+    value: float = Field(ge=-1, le=1)
+
+
+Cell = float | int | str | None
+
+
+class Table(Spec):
+    """Measured against fitted, or anything else a reader of the section should see.
+
+    Parameters
+    ----------
+    name : str
+        Stable key, such as ``overlap_by_lag``.
+    title : str
+    columns : list of str
+        With the unit in brackets where there is one.
+    rows : list of list
+        One cell per column; nothing where there is no value.
+    """
+
+    name: str
+    title: str
+    columns: Items[str] = Field(min_length=1)
+    rows: Items[Items[Cell]] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        wide = next((row for row in self.rows if len(row) != len(self.columns)), None)
+        if wide is not None:
+            raise ValueError(f"a row has {len(wide)} cells for {len(self.columns)} columns")
+        return self
+
+
+class Section(Spec):
+    """What a fit of one kind of file yields.
+
+    Parameters
+    ----------
+    date : str
+        Day of the fit, YYYY-MM-DD.
+    sources : list of Source
+    samples : int
+        How many `samples_unit` the fit rests on.
+    samples_unit : str
+    residual : Residual, optional
+    parameters : dict
+        By name; whatever the section fits and the model takes.
+    correlations : list of Correlation
+        Between the errors of two parameters; pairs that are not listed are uncorrelated.
+    defaults : dict
+        Parameters that stayed at their default, each with the reason.
+    warnings : list of str
+        Traps of the files that were met.
+    tables : list of Table
+    """
+
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    sources: Items[Source]
+    samples: Count
+    samples_unit: str
+    residual: Residual | None = None
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+    correlations: Items[Correlation] = ()
+    defaults: dict[str, str] = Field(default_factory=dict)
+    warnings: Items[str] = ()
+    tables: Items[Table] = ()
+
+    def table(self, name: str) -> Table | None:
+        """Return a table by its key, nothing where the section has none of that name."""
+        return next((table for table in self.tables if table.name == name), None)

@@ -1,0 +1,47 @@
+"""The same checks as .ci/run, one session each, for daily work."""
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.sessions = ["lint", "types", "contracts", "tests"]
+CODE = ("codesign", "objectives", "constraints", "tests", "benchmarks")
+
+
+def _install(session: nox.Session) -> None:
+    session.install("-e", ".[dev]")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests with coverage."""
+    _install(session)
+    session.run("pytest", "-n", "2", "--cov", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and format."""
+    session.install("ruff")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types."""
+    _install(session)
+    session.run("mypy", *CODE)
+
+
+@nox.session
+def contracts(session: nox.Session) -> None:
+    """Check that imports go down only."""
+    _install(session)
+    session.run("lint-imports")
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """Measure speed; nothing is asserted."""
+    _install(session)
+    session.run("pytest", "benchmarks", "--benchmark-enable", "--benchmark-only", *session.posargs)
