@@ -27,6 +27,8 @@ class Figure(cached_property[FloatArray]):
         Direction in which the figure improves.
     alias : str, optional
         Short name on the command line.
+    certain : bool
+        Does not depend on what the draws of uncertain inputs change.
     """
 
     def __init__(
@@ -36,12 +38,14 @@ class Figure(cached_property[FloatArray]):
         over_mix: OverMix,
         better: Better | None,
         alias: str | None,
+        certain: bool,
     ) -> None:
         super().__init__(function)
         self.unit = unit
         self.over_mix = over_mix
         self.better = better
         self.alias = alias
+        self.certain = certain
 
     @property
     def name(self) -> str:
@@ -60,11 +64,12 @@ def figure(
     over_mix: OverMix = "none",
     better: Better | None = None,
     alias: str | None = None,
+    certain: bool = False,
 ) -> Callable[[Callable[[Any], FloatArray]], Figure]:
     """Declare a method of a prediction to be a figure."""
 
     def declare(function: Callable[[Any], FloatArray]) -> Figure:
-        return Figure(function, unit, over_mix, better, alias)
+        return Figure(function, unit, over_mix, better, alias, certain)
 
     return declare
 

@@ -148,7 +148,7 @@ class Prediction:
         """Tokens of one sequence that a verify pass computes, q = K + 1."""
         return self.designs.draft_tokens + 1
 
-    @figure("token", over_mix="max")
+    @figure("token", over_mix="max", certain=True)
     def tokens(self) -> FloatArray:
         """Tokens in one verify pass, T = B q."""
         return self.batch_size * self.verify_width
@@ -159,42 +159,42 @@ class Prediction:
     def _parameters(self) -> DesignParameters:
         return DesignParameters(self.scenario.reference, self.designs)
 
-    @figure("parameter", better="minimize")
+    @figure("parameter", better="minimize", certain=True)
     def total_params(self) -> FloatArray:
         """Parameters, both embeddings included, prediction layers not."""
         return self._parameters.total
 
-    @figure("parameter", better="minimize")
+    @figure("parameter", better="minimize", certain=True)
     def active_params(self) -> FloatArray:
         """Parameters one token passes, both embeddings included."""
         return self._parameters.active
 
-    @figure("expert", alias="N")
+    @figure("expert", alias="N", certain=True)
     def experts(self) -> FloatArray:
         """Routed experts per MoE layer."""
         return self.designs.experts
 
-    @figure("expert", alias="k")
+    @figure("expert", alias="k", certain=True)
     def top_k(self) -> FloatArray:
         """Routed experts per token."""
         return self.designs.top_k
 
-    @figure("expert", alias="S")
+    @figure("expert", alias="S", certain=True)
     def shared_experts(self) -> FloatArray:
         """Always-on experts."""
         return self.designs.shared_experts
 
-    @figure("token", alias="K")
+    @figure("token", alias="K", certain=True)
     def draft_tokens(self) -> FloatArray:
         """Drafted tokens per cycle."""
         return self.designs.draft_tokens
 
-    @figure("element")
+    @figure("element", certain=True)
     def expert_width(self) -> FloatArray:
         """Intermediate width of one routed expert."""
         return self.designs.expert_width
 
-    @figure("-")
+    @figure("-", certain=True)
     def rounding_residual(self) -> FloatArray:
         """Expert parameters over the budget of the width policy, minus 1: what rounding left."""
         budget = self.scenario.width_budget
@@ -203,14 +203,14 @@ class Prediction:
         spent = spent_width(self.scenario.reference, self.designs, budget)
         return spent / reference_width(self.scenario.reference, budget) - 1.0
 
-    @figure("-")
+    @figure("-", certain=True)
     def activation_ratio(self) -> FloatArray:
         """Effective ratio (k + S)/(N + S)."""
         designs = self.designs
         active = designs.top_k + designs.shared_experts
         return active / (designs.experts + designs.shared_experts)
 
-    @figure("nat/token", better="minimize")
+    @figure("nat/token", better="minimize", certain=True)
     def loss_difference(self) -> FloatArray:
         """Pretraining loss minus the reference's; mean of sqrt(total active) and Joint 2025."""
         tokens = self.scenario.training_tokens
@@ -397,7 +397,7 @@ class Prediction:
             self.batch_size, self.tokens, self.scenario.context,
         )  # fmt: skip
 
-    @figure("B", over_mix="max", better="minimize", alias="memory")
+    @figure("B", over_mix="max", better="minimize", alias="memory", certain=True)
     def memory_bytes_per_gpu(self) -> FloatArray:
         """Weights, caches and workspace on the fullest GPU."""
         return self.footprint.total

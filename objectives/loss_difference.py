@@ -11,6 +11,7 @@ class LossDifference(Objective):
     name = "loss_difference"
     direction = "minimize"
     unit = "nat/token"
+    certain = True
 
     def evaluate(self, prediction: Prediction) -> FloatArray:
         """Return the loss difference of every design [nat/token]."""

@@ -167,7 +167,13 @@ class _Formats:
         lists = (scheme.get(name) for name in ("ignore", "modules_to_not_convert"))
         excluded = [*lists, scheme.get("exclude_modules")]
         patterns = [item for names in excluded if isinstance(names, list) for item in names]
-        self._ignored = _Ignored([str(pattern) for pattern in patterns])
+        try:
+            self._ignored = _Ignored([str(pattern) for pattern in patterns])
+        except re.error as error:
+            raise DataError(
+                f"{config.path}: quantization_config: {error.pattern!r} in its list of modules is "
+                f"not a regular expression ({error})"
+            ) from None
 
     def most(self, component: str, layers: list[int]) -> Dtype:
         """The format that most of these layers have for this component."""
@@ -261,7 +267,7 @@ class _Ignored:
             "|".join(translate(f"{p}{end}") for p in globs for end in ("", ".*"))
         )
         self._any_glob = bool(globs)
-        self._expressions = [_expression(p[3:]) for p in patterns if p.startswith("re:")]
+        self._expressions = [re.compile(p[3:]) for p in patterns if p.startswith("re:")]
 
     def __contains__(self, module: str) -> bool:
         parts = module.split(".")
@@ -275,10 +281,3 @@ class _Ignored:
             or (self._any_glob and self._globs.match(module) is not None)
             or any(e.match(root + module) for e in self._expressions for root in ROOTS)
         )
-
-
-def _expression(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error:
-        raise DataError(f"quantization_config: not a regular expression: {pattern!r}") from None

@@ -103,7 +103,7 @@ def spread(counts: Mapping[str, int]) -> list[str]:
     Examples
     --------
     >>> spread({"linear": 3, "full": 1})
-    ['linear', 'linear', 'linear', 'full']
+    ['linear', 'linear', 'full', 'linear']
     """
     total = sum(counts.values())
     placed = dict.fromkeys(counts, 0)

@@ -22,6 +22,10 @@ class CalibrationOptions:
         N, k and hidden layers, where neither the file nor an architecture says.
     batch_size, draft_tokens, context : int, optional
         b, K and cached tokens per sequence of the measurement.
+    input_tokens, output_tokens : int, optional
+        Prompt and generated tokens per sequence, where a file has a whole batch's time only.
+    draft : str
+        What was run to draft, as a study writes it (``eagle``, ``mtp``, ``fraction:0.05``, ...).
     hardware, backend, dtype : str, optional
         What was measured on.
     gpus, tensor_parallel, expert_parallel : int, optional
@@ -41,6 +45,9 @@ class CalibrationOptions:
     batch_size: int | None = None
     draft_tokens: int | None = None
     context: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    draft: str = "eagle"
     hardware: str | None = None
     backend: str | None = None
     dtype: str | None = None

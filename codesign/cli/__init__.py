@@ -58,6 +58,8 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except Exception as error:
         sys.exit(_other(error))
+    if status == INTERRUPTED:  # Typer turns Ctrl-C into a status of its own
+        typer.echo("interrupted; nothing was written", err=True)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -205,7 +205,7 @@ def _add_lists(data: dict[str, Any], given: Flags) -> None:
             raise UsageError(f"--constraint: {error}") from None
         _add_bound(constraints, figure, bound)
     for name in given.get("no_constraint") or []:
-        _check_constraint(name)
+        _check_constraint(name, constraints)
         constraints[name] = False
 
 
@@ -216,15 +216,17 @@ def _add_bound(constraints: dict[str, Any], figure: str, bound: dict[str, object
     known = constraints.get(figure, DEFAULT_CONSTRAINTS.get(figure))
     if isinstance(known, Bound):
         known = known.to_data()
-    constraints[figure] = (known if isinstance(known, dict) else {}) | bound
+    sides = known.items() if isinstance(known, dict) else ()
+    constraints[figure] = {k: v for k, v in sides if k in Bound.model_fields} | bound
 
 
-def _check_constraint(name: str) -> None:
+def _check_constraint(name: str, own: dict[str, Any]) -> None:
     from codesign.errors import UsageError, did_you_mean
     from codesign.spec.study import DEFAULT_CONSTRAINTS
 
-    if name not in DEFAULT_CONSTRAINTS:
-        hint = did_you_mean(name, DEFAULT_CONSTRAINTS)
+    known = [*DEFAULT_CONSTRAINTS, *own]
+    if name not in known:
+        hint = did_you_mean(name, known)
         raise UsageError(f"--no-constraint: {name!r} is not among the defaults{hint}")
 
 

@@ -28,6 +28,8 @@ def load_hardware(name_or_path: str) -> Hardware:
     path = Path(name_or_path)
     if path.is_file():
         return load_spec(path, Hardware)
+    if path.parent != Path():  # a folder was named: no bundled profile is meant
+        raise UsageError(f"{path}: no such file")
     name = path.name.lower().removesuffix(".yaml").removesuffix(".yml")
     name = ALIASES.get(name, name)
     if name not in list_hardware():

@@ -58,8 +58,9 @@ def busiest_rank(
     and skewness of a rank of N/ep experts follow, and the maximum of ep of them by Cornish and
     Fisher's expansion, m1 and m2 being the first moments of the maximum of ep standard normals:
     mean + sd·[m1 + skewness/6·(m2 - 1)]. Against a simulated exact top-k within 5 % where a rank
-    holds 8 experts or more; token slots within 7 % with 2-4 and within 11 % with one;
-    unique experts up to 18 % too many with 4, and 40 % with 2, if there is a single token.
+    holds 8 experts or more (6 % for a single token). With fewer, token slots within 7 %, and
+    unique experts within 11 % beyond a single token, for which they are up to 18 % too many with
+    4 experts per rank and 40 % with 2. With one expert per rank slots are within 11 %.
     """
     experts, tokens = np.asarray(experts, dtype=np.float64), np.asarray(batch_size) * window
     unique = unique_experts(experts, top_k, batch_size, window, router)

@@ -31,6 +31,9 @@ class RouterParameters:
     skew : array_like
         g, bends popularity: positive means no very popular experts but some that are hardly
         used [-].
+    between : tuple of (RouterParameters, float)
+        Routers and weights from which this one's unique experts are interpolated, where many
+        similar routers are drawn: a table of each would cost more than the draw is worth.
 
     Raises
     ------
@@ -50,10 +53,12 @@ class RouterParameters:
     recency: ArrayLike
     decay: ArrayLike
     skew: ArrayLike = 0.0
+    between: "tuple[tuple[RouterParameters, float], ...]" = ()
 
     def __post_init__(self) -> None:
         for name in ("popularity", "request", "recency"):
-            _require(f"{name} >= 0", np.negative(getattr(self, name)) <= 0, getattr(self, name))
+            values = np.asarray(getattr(self, name))
+            _require(f"{name} >= 0", values >= 0, values)
         decay = np.asarray(self.decay)
         _require("0 < decay < 1", (decay > 0) & (decay < 1), decay)
         variance = self.popularity + self.request + np.asarray(self.recency) / decay
@@ -62,7 +67,7 @@ class RouterParameters:
 
     def popularity_only(self) -> "RouterParameters":
         """Return the router whose tokens are independent, given how popular each expert is."""
-        return replace(self, request=0.0, recency=0.0)
+        return replace(self, request=0.0, recency=0.0, between=())
 
 
 def _require(rule: str, holds: NDArray[np.bool_], values: ArrayLike) -> None:

@@ -21,11 +21,22 @@ Direction = Literal["maximize", "minimize"]
 
 
 class Objective(ABC):
-    """One number per design, to be made large or small."""
+    """One number per design, to be made large or small.
+
+    Attributes
+    ----------
+    name, direction, unit : str
+    statistic : str
+        What is taken of the objective over the draws; the study says which.
+    certain : bool
+        The objective does not depend on what is drawn.
+    """
 
     name: str
     direction: Direction
     unit: str
+    statistic: str = "mean"
+    certain: bool = False
 
     @abstractmethod
     def evaluate(self, prediction: Prediction) -> FloatArray:
@@ -54,6 +65,7 @@ class _FigureObjective(Objective):
             )
         self.name, self.direction, self.unit = name, better, figure.unit
         self._figure = figure.name
+        self.certain = figure.certain
 
     def evaluate(self, prediction: Prediction) -> FloatArray:
         return prediction.value(self._figure)
@@ -87,6 +99,12 @@ def make_objective(choice: ObjectiveChoice, folder: Path | None = None) -> Objec
     UsageError
         If there is none of that name, or its direction cannot be told.
     """
+    objective = _make(choice, folder)
+    objective.statistic = choice.statistic
+    return objective
+
+
+def _make(choice: ObjectiveChoice, folder: Path | None) -> Objective:
     name = choice.name
     if name.endswith(".py") or name in _REGISTRY.names():
         objective = _REGISTRY.make(name, folder=folder)

@@ -1,7 +1,6 @@
 """Write a result to a folder, each file whole or not at all."""
 
 import os
-import tempfile
 from pathlib import Path
 
 import yaml
@@ -30,11 +29,10 @@ def write_result(result: Result, folder: Path) -> None:
 
 def _write_whole(path: Path, text: str) -> None:
     """Write beside the target, then rename: a reader never sees half a file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(name).replace(path)
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise

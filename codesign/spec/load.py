@@ -50,14 +50,21 @@ def load_spec(path: Path, kind: type[AnySpec]) -> AnySpec:
     try:
         return kind.from_data(data)
     except ValidationError as error:
-        lines = (_message(path, fault, positions) for fault in error.errors(include_url=False))
+        lines = (_message(path, fault, positions) for fault in _faults(error))
         raise UsageError("\n".join(dict.fromkeys(lines))) from None
 
 
 def validation_message(error: ValidationError) -> str:
     """Say what is wrong with a spec that came from the command line: ``path: rule (value)``."""
+    lines = (f"{_path(_location(fault))}: {_rule(fault)}" for fault in _faults(error))
+    return "\n".join(dict.fromkeys(lines))
+
+
+def _faults(error: ValidationError) -> list[ErrorDetails]:
+    """The faults of a spec; a list is also called too short for the items that were faulty."""
     faults = error.errors(include_url=False)
-    return "\n".join(dict.fromkeys(f"{_path(_location(f))}: {_rule(f)}" for f in faults))
+    inner = {tuple(fault["loc"])[:depth] for fault in faults for depth in range(len(fault["loc"]))}
+    return [f for f in faults if f["type"] != "too_short" or tuple(f["loc"]) not in inner]
 
 
 def _read(path: Path) -> tuple[object, Positions]:
@@ -114,7 +121,19 @@ def _construct(
             _construct(loader, item, (*location, index), positions, seen)
             for index, item in enumerate(node.value)
         ]
-    return loader.construct_object(node)
+    return _scalar(loader, node)
+
+
+def _scalar(loader: _CoreSchemaLoader, node: yaml.Node) -> object:
+    """Build one value; whole numbers are decimal, a leading 0 is no octal sign (YAML 1.2)."""
+    try:
+        if node.tag == "tag:yaml.org,2002:int":
+            return int(node.value)
+        return loader.construct_object(node)
+    except (ArithmeticError, AttributeError, LookupError, ValueError):  # as PyYAML's tags raise
+        shown = _shown(node.value)
+        problem = f"{shown} is no value of type {node.tag.rpartition(':')[2]}"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
 
 
 def _location(fault: ErrorDetails) -> Location:
@@ -127,9 +146,9 @@ def _location(fault: ErrorDetails) -> Location:
 
 def _message(path: Path, fault: ErrorDetails, positions: Positions) -> str:
     location = _location(fault)
-    known = location
-    while known and known not in positions:  # a union's tag, or a missing field: its parent
-        known = tuple(p for i, p in enumerate(known) if i != len(known) - 1)
+    known: Location = ()
+    for part in location:  # a union's tag is in no file, a missing field stands at its parent
+        known = (*known, part) if (*known, part) in positions else known
     mark = positions.get(known)
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     return f"{path}:{line}:{column}: {_path(location)}: {_rule(fault)}"

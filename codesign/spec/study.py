@@ -9,6 +9,7 @@ from codesign.spec.axis import Axis, parse_axis
 from codesign.spec.base import Count, Items, PositiveCount, Spec, TokenCount
 from codesign.spec.draft import DEFAULT_ACCEPTANCE, AnyAcceptance, AnyDraft, Draft
 from codesign.spec.hardware import Deployment
+from codesign.spec.uncertainty import Uncertainty
 from codesign.spec.workload import Workload
 
 WidthPolicy = Literal["iso_active", "fixed", "iso_total", "search"]
@@ -49,18 +50,44 @@ class Bound(Spec):
 
 
 class ObjectiveChoice(Spec):
-    """A registered objective or any figure, with its direction where that is not evident."""
+    """A registered objective or any figure.
+
+    Parameters
+    ----------
+    name : str
+    direction : {"maximize", "minimize"}, optional
+        Where it is not evident.
+    statistic : str
+        Over the draws: ``mean``, a quantile such as ``q05``, or ``cvar10``, the mean of the worst
+        10 % of draws.
+    """
 
     name: str
     direction: Direction | None = None
+    statistic: str = Field(default="mean", pattern=r"^(mean|q\d{2}|cvar\d{2})$")
 
 
 def parse_objective(written: object) -> object:
-    """Read ``sd_speedup`` or ``total_params:minimize``."""
+    """Read ``sd_speedup``, ``total_params:minimize``, ``sd_speedup:q05`` or a mapping.
+
+    Examples
+    --------
+    >>> parse_objective("sd_tpot:minimize:q95")
+    {'name': 'sd_tpot', 'direction': 'minimize', 'statistic': 'q95'}
+    >>> parse_objective({"sd_speedup": {"statistic": "cvar10"}})
+    {'name': 'sd_speedup', 'statistic': 'cvar10'}
+    """
+    if isinstance(written, dict) and len(written) == 1:
+        [(name, options)] = written.items()
+        if isinstance(options, dict):
+            return {"name": name} | options
     if not isinstance(written, str):
         return written
-    name, _, direction = written.partition(":")
-    return {"name": name.strip()} | ({"direction": direction.strip()} if direction else {})
+    name, *rest = (part.strip() for part in written.split(":"))
+    data = {"name": name}
+    for part in rest:
+        data["direction" if part in ("maximize", "minimize") else "statistic"] = part
+    return data
 
 
 AnyObjective = Annotated[
@@ -158,4 +185,5 @@ class Study(Spec):
         default=(ObjectiveChoice(name="sd_speedup"),), min_length=1
     )
     constraints: dict[str, ConstraintChoice] = Field(default_factory=dict)
+    uncertainty: Uncertainty = Uncertainty()
     search: Search = Search()

@@ -1,0 +1,256 @@
+"""From what files say to points T(b, q) whose meaning is settled.
+
+Cycle time = acceptance length times time per token. Counters give the acceptance length; the ratio
+of mean chunk gap to mean time per token is second best, and medians are never divided.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from codesign.calibration.observation import Observation
+from codesign.calibration.options import CalibrationOptions
+from codesign.errors import DataError
+
+Meaning = Literal["target pass", "cycle", "per token", "whole batch"]
+
+DISAGREEMENT: Final = 0.15
+"""Above it, two ways to the same figure are reported as contradicting each other."""
+
+ONE_TOKEN: Final = 0.10
+"""A chunk gap within this of the time per token means one token per chunk: no SD."""
+
+
+@dataclass(frozen=True)
+class LatencyPoint:
+    """One time with its meaning.
+
+    Parameters
+    ----------
+    source : str
+    meaning : {"target pass", "cycle", "per token", "whole batch"}
+        Only the first two are step times.
+    seconds : float
+    median_seconds : float, optional
+        The same from medians, as a cross-check.
+    token_seconds : float, optional
+        Time per emitted token of one sequence.
+    batch_size, draft_tokens, context, tokens : optional
+        b, K, cached tokens, b q.
+    acceptance_length : float, optional
+    mean_batch_size : float, optional
+    samples : int
+    backend, model : str, optional
+    """
+
+    source: str
+    meaning: Meaning
+    seconds: float
+    median_seconds: float | None = None
+    token_seconds: float | None = None
+    batch_size: float | None = None
+    draft_tokens: float | None = None
+    context: float | None = None
+    tokens: int | None = None
+    acceptance_length: float | None = None
+    mean_batch_size: float | None = None
+    samples: int = 1
+    backend: str | None = None
+    model: str | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What has to be given before a model can be fitted to the point."""
+        lacks = []
+        if self.batch_size is None:
+            lacks.append("--batch-size")
+        if self.draft_tokens is None:
+            lacks.append("--draft-tokens")
+        if self.context is None:
+            lacks.append("--context")
+        if self.meaning in ("per token", "whole batch"):
+            lacks.append("acceptance length" if self.meaning == "per token" else "--output-len")
+        return tuple(lacks)
+
+
+def settle(
+    observation: Observation, options: CalibrationOptions
+) -> tuple[LatencyPoint, tuple[str, ...]]:
+    """Return the point an observation stands for, and warnings.
+
+    Parameters
+    ----------
+    observation : Observation
+    options : CalibrationOptions
+        Fills in what the file leaves out; never overrides it.
+
+    Raises
+    ------
+    DataError
+        If the observation has no time at all.
+    """
+    known = _completed(observation, options)
+    point = LatencyPoint(
+        source=known.source,
+        meaning="cycle",
+        seconds=0.0,
+        batch_size=known.batch_size,
+        draft_tokens=known.draft_tokens,
+        context=known.context,
+        tokens=known.tokens,
+        mean_batch_size=known.mean_batch_size,
+        samples=known.samples,
+        backend=known.backend,
+        model=known.model,
+    )
+    notes = list(known.notes)
+    if known.step is not None:
+        return _of_step(point, known), tuple(notes)
+    if known.per_token is None:
+        if known.per_chunk is None and known.whole_batch is None:
+            raise DataError(f"{known.source}: {known.title} without any latency")
+        return _of_batch_or_chunk(point, known), tuple(notes)
+    return _of_tokens(point, known, notes), tuple(notes)
+
+
+def _completed(observation: Observation, options: CalibrationOptions) -> Observation:
+    """Fill in what the file leaves out: from the user, then from the counters."""
+    drafted = observation.draft_tokens
+    if drafted is None and observation.counters is not None:
+        whole = round(observation.counters.draft_tokens)
+        near = abs(observation.counters.draft_tokens - whole) <= 0.02 * whole
+        drafted = float(whole) if near else None
+    given = {
+        "batch_size": options.batch_size,
+        "draft_tokens": options.draft_tokens,
+        "context": options.context,
+    }
+    found = {
+        "batch_size": observation.batch_size,
+        "draft_tokens": drafted,
+        "context": observation.context,
+    }
+    filled = {name: given[name] if value is None else value for name, value in found.items()}
+    completed = replace(observation, **filled)  # type: ignore[arg-type]
+    return _per_token_of_batch(completed, options)
+
+
+def _per_token_of_batch(observation: Observation, options: CalibrationOptions) -> Observation:
+    """A whole batch over its output tokens bounds the time per token from above."""
+    batch, tokens = observation.whole_batch, options.output_tokens
+    if batch is None or tokens is None:
+        return observation
+    per_token = batch.scaled(1 / tokens)
+    context = observation.context
+    if context is None and options.input_tokens is not None:
+        context = options.input_tokens + tokens / 2
+    note = f"time per token is the batch over {tokens} output tokens, prefill included: an upper bound"
+    return replace(
+        observation, per_token=per_token, context=context, notes=(*observation.notes, note)
+    )
+
+
+def _of_step(point: LatencyPoint, known: Observation) -> LatencyPoint:
+    assert known.step is not None and known.step.best is not None
+    length = _length(known)
+    if known.draft_tokens == 0:
+        length = 1.0
+    seconds = known.step.best
+    return replace(
+        point,
+        meaning="target pass" if known.scope == "target" else "cycle",
+        seconds=seconds,
+        median_seconds=known.step.median,
+        acceptance_length=length if known.scope == "cycle" else None,
+        token_seconds=seconds / length if length and known.scope == "cycle" else None,
+    )
+
+
+def _of_batch_or_chunk(point: LatencyPoint, known: Observation) -> LatencyPoint:
+    timing = known.per_chunk or known.whole_batch
+    assert timing is not None and timing.best is not None
+    meaning: Meaning = "cycle" if known.per_chunk else "whole batch"
+    return replace(
+        point, meaning=meaning, seconds=timing.best, median_seconds=timing.median,
+        acceptance_length=_length(known),
+    )  # fmt: skip
+
+
+def _of_tokens(point: LatencyPoint, known: Observation, notes: list[str]) -> LatencyPoint:
+    """Time per token, with the acceptance length where anything tells it."""
+    token, chunk = known.per_token, known.per_chunk
+    assert token is not None and token.best is not None
+    drafted, length = known.draft_tokens, _length(known)
+    by_chunks = chunk.mean / token.mean if chunk and chunk.mean and token.mean else None
+    if length is None and drafted == 0:
+        length = 1.0
+    if length is None and by_chunks is not None and chunk is not None and chunk.mean:
+        off = abs(by_chunks - 1) <= ONE_TOKEN
+        return replace(
+            point,
+            seconds=chunk.mean,
+            median_seconds=chunk.median,
+            token_seconds=token.best,
+            acceptance_length=1.0 if off and drafted == 0 else by_chunks,
+        )
+    if length is None:
+        return replace(
+            point, meaning="per token", seconds=token.best, median_seconds=token.median,
+            token_seconds=token.best,
+        )  # fmt: skip
+    seconds = length * token.best
+    if token.mean is None:
+        notes.append("only medians are given: the cycle time from a median is approximate")
+    _compare(chunk.best if chunk else None, seconds, length, notes)
+    return replace(
+        point,
+        seconds=seconds,
+        median_seconds=length * token.median if token.median else None,
+        token_seconds=token.best,
+        acceptance_length=length,
+    )
+
+
+def _compare(chunk: float | None, cycle: float, length: float, notes: list[str]) -> None:
+    if chunk is None:
+        return
+    apart = chunk / cycle - 1
+    if abs(apart) > DISAGREEMENT:
+        notes.append(
+            f"inter-token latency {chunk * 1e3:.4g} ms and acceptance length x time per token "
+            f"{cycle * 1e3:.4g} ms disagree by {apart:+.0%} (chunks coalesced or cut, or a median "
+            f"of two kinds of gaps); the counters' {length:.4g} tokens per cycle win"
+        )
+
+
+def _length(known: Observation) -> float | None:
+    """Acceptance length: counters, else as stated."""
+    if known.counters is not None:
+        return known.counters.acceptance_length
+    return known.stated_length
+
+
+def distinct(files: Iterable[Iterable[LatencyPoint]]) -> tuple[list[LatencyPoint], list[str]]:
+    """Join the points of several files; a run that stands in two of them counts once.
+
+    Equal times within one file are kept: repeats are evidence.
+    """
+    seen: dict[tuple[object, ...], LatencyPoint] = {}
+    joined: list[LatencyPoint] = []
+    warnings = []
+    for points in files:
+        new = [(_fingerprint(point), point) for point in points]
+        for key, point in new:
+            if key in seen:
+                warnings.append(
+                    f"{point.source}: the same run as {seen[key].source}; it is counted once"
+                )
+            else:
+                joined.append(point)
+        seen.update({key: point for key, point in new if key not in seen})
+    return joined, warnings
+
+
+def _fingerprint(point: LatencyPoint) -> tuple[object, ...]:
+    load = (point.batch_size, point.draft_tokens, point.context, point.tokens)
+    return (point.meaning, f"{point.seconds:.9g}", *load, point.acceptance_length)

@@ -1,0 +1,1 @@
+"""What is not known, drawn jointly, and what that means for the choice."""

@@ -1,0 +1,39 @@
+"""One number from the draws of an objective: mean, quantile, or mean of the worst."""
+
+import numpy as np
+
+from codesign.model.arrays import FloatArray
+
+
+def statistic(name: str, samples: FloatArray, *, larger_is_better: bool) -> FloatArray:
+    """Reduce the first axis.
+
+    Parameters
+    ----------
+    name : str
+        ``mean``, ``qNN`` (the quantile at NN %), or ``cvarNN`` (the mean of the worst NN %).
+    samples : ndarray, shape (draws, ...)
+    larger_is_better : bool
+        Which end is the worst.
+
+    Examples
+    --------
+    >>> draws = np.arange(1.0, 21.0)
+    >>> float(statistic("mean", draws, larger_is_better=True))
+    10.5
+    >>> float(statistic("cvar10", draws, larger_is_better=True))
+    1.5
+    """
+    if name == "mean":
+        return np.asarray(samples.mean(axis=0))
+    if name.startswith("q"):
+        return np.asarray(np.quantile(samples, int(name[1:]) / 100, axis=0))
+    worst = max(1, round(len(samples) * int(name[4:]) / 100))
+    ordered = np.sort(samples if larger_is_better else -samples, axis=0)[:worst].mean(axis=0)
+    return np.asarray(ordered if larger_is_better else -ordered)
+
+
+def interval(samples: FloatArray) -> tuple[float, float]:
+    """Return the 5 % and 95 % quantiles of one-dimensional samples."""
+    low, high = np.quantile(samples, [0.05, 0.95])
+    return float(low), float(high)
