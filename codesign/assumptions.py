@@ -65,7 +65,8 @@ def _replica(study: Study, scenario: Scenario) -> str:
     formats = {precision.weights, precision.of("routed_experts")}
     return (
         f"replica: {replica.gpus} x {replica.hardware.title} ({chosen}), "
-        f"tp {replica.tensor_parallel}, ep {replica.expert_parallel}, backend {study.deployment.backend}, weights "
+        f"tp {replica.tensor_parallel}, ep {replica.expert_parallel}, "
+        f"backend {study.deployment.backend}, weights "
         f"{' and '.join(sorted(formats))}, cache {precision.kv_cache}, "
         f"{study.deployment.memory_utilisation:.0%} of {replica.hardware.memory.value / 2**30:.4g} "
         "GiB usable"

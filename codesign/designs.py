@@ -65,9 +65,8 @@ class Designs:
 
     def take(self, index: NDArray[np.integer[Any]] | int) -> Self:
         """Return the designs at flat positions, as equal one-dimensional arrays."""
-        shape = self.shape
-        flat = (np.broadcast_to(getattr(self, axis), shape).reshape(-1)[index] for axis in AXES)
-        return type(self).of(*(np.atleast_1d(values) for values in flat))
+        places = np.unravel_index(np.atleast_1d(index), self.shape)
+        return type(self)(*(_pick(getattr(self, axis), places) for axis in AXES))
 
     def joined(self, other: Self) -> Self:
         """Return two lists of designs as one."""
@@ -79,3 +78,9 @@ class Designs:
         shape = self.shape
         columns = [np.broadcast_to(getattr(self, axis), shape).reshape(-1) for axis in AXES]
         return [dict(zip(AXES, map(int, row), strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _pick(values: FloatArray, places: tuple[NDArray[np.intp], ...]) -> FloatArray:
+    """Values of one axis of a mesh at some points; dimensions it lacks are one element long."""
+    sizes = zip(places, values.shape, strict=True)
+    return values[tuple(place if size > 1 else np.zeros_like(place) for place, size in sizes)]

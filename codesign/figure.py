@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 from codesign.errors import UsageError, did_you_mean
 from codesign.model.arrays import FloatArray
 
-OverMix = Literal["mean", "harmonic", "time", "max", "none"]
+OverMix = Literal["mean", "harmonic", "time", "max", "goodput", "none"]
 Better = Literal["maximize", "minimize"]
 Subject = TypeVar("Subject")
 
@@ -19,10 +19,11 @@ class Figure(cached_property[FloatArray]):
     ----------
     unit : str
         SI unit, or what is counted.
-    over_mix : {"mean", "harmonic", "time", "max", "none"}
+    over_mix : {"mean", "harmonic", "time", "max", "goodput", "none"}
         How batch sizes of a mix are put together: weighted mean over generated tokens, harmonic
         mean over generated tokens, harmonic mean over the time spent without SD, the largest,
-        or not at all because the figure does not depend on the batch size.
+        tokens in time over the time of all, or not at all because the figure does not depend on
+        the batch size.
     better : {"maximize", "minimize"}, optional
         Direction in which the figure improves.
     alias : str, optional

@@ -5,7 +5,7 @@ demand; one that depends on the load has a leading axis of batch sizes before th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from codesign.model.acceptance import acceptance_length
 from codesign.model.amdahl import amdahl_ratio
 from codesign.model.arrays import ArrayLike, FloatArray
 from codesign.model.latent_router import overlap, unique_experts
+from codesign.model.quality import QualityInputs
 from codesign.model.roofline import Cost, total_seconds
 from codesign.model.routing import RouterParameters, lag_correlation, unique_experts_uniform
 from codesign.parameter_counts import (
@@ -32,6 +33,12 @@ from codesign.parameter_counts import (
 )
 from codesign.replica import Replica
 from codesign.spec.architecture import Architecture
+
+REQUEST_TOKENS = 256
+"""Length of the requests whose time per token `sd_tpot_p95_s` looks at [token]."""
+
+NORMAL_95 = 1.6449
+"""Standard normal quantile at 95 %."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,10 @@ class Scenario:
         Of every design [token].
     width_budget : {"active", "total"}, optional
         Which expert parameters the expert width keeps as the reference's.
+    tpot_limit : float, optional
+        Time per token that goodput must keep [s].
+    quality_draws : int
+        Draws per quality law, a power of two; 0: best coefficients alone.
     assumptions : tuple of str
     """
 
@@ -76,6 +87,8 @@ class Scenario:
     price_per_gpu_hour: float | None
     training_tokens: float
     width_budget: WidthBudget | None = "active"
+    tpot_limit: float | None = None
+    quality_draws: int = 0
     assumptions: tuple[str, ...] = ()
 
     def at(self, batch_sizes: tuple[int, ...]) -> "Scenario":
@@ -127,14 +140,22 @@ class Prediction:
                 return np.asarray(values.max(axis=0))
             case "mean":
                 return np.asarray((shares * values).sum(axis=0))
+            case "goodput":  # every token takes its time, only those in time count
+                return np.asarray(
+                    (shares * (values > 0)).sum(axis=0)
+                    / (shares / self.sd_tokens_per_s).sum(axis=0)
+                )
             case "harmonic":
                 return np.asarray(1 / (shares / values).sum(axis=0))
         time = shares / self.tokens_per_s
         return np.asarray(time.sum(axis=0) / (time / values).sum(axis=0))
 
+    @property
+    def _dimensions(self) -> int:
+        return len(self.designs.shape)
+
     def _per_batch(self, values: tuple[float, ...]) -> FloatArray:
-        dimensions = len(self.designs.shape)
-        return np.asarray(values, dtype=np.float64).reshape((-1,) + (1,) * dimensions)
+        return np.asarray(values, dtype=np.float64).reshape((-1,) + (1,) * self._dimensions)
 
     # ---- the load ------------------------------------------------------------------------
 
@@ -212,13 +233,26 @@ class Prediction:
 
     @figure("nat/token", better="minimize", certain=True)
     def loss_difference(self) -> FloatArray:
-        """Pretraining loss minus the reference's; mean of sqrt(total active) and Joint 2025."""
-        tokens = self.scenario.training_tokens
+        """Pretraining loss minus the reference's, mean over the ensemble of scaling laws."""
+        return quality.loss_difference(self.quality_inputs, self.reference_quality_inputs)
+
+    @cached_property
+    def quality_inputs(self) -> QualityInputs:
+        """What the quality laws read of the designs."""
+        return self._parameters.quality_inputs(self.scenario.training_tokens)
+
+    @cached_property
+    def reference_quality_inputs(self) -> QualityInputs:
+        """The same of the reference."""
         reference = Designs.of_architecture(self.scenario.reference, 0)
         base = DesignParameters(self.scenario.reference, reference)
-        return quality.loss_difference(
-            self._parameters.quality_inputs(tokens), base.quality_inputs(tokens), quality.SIMPLE
-        )
+        own = base.quality_inputs(self.scenario.training_tokens)
+        return QualityInputs(*(np.reshape(getattr(own, f.name), -1)[0] for f in fields(own)))
+
+    @figure("FLOP", better="minimize", certain=True)
+    def training_flop(self) -> FloatArray:
+        """Compute of the training run, 6 N_active D."""
+        return 6.0 * self.active_params * self.scenario.training_tokens
 
     # ---- unique experts ------------------------------------------------------------------
 
@@ -401,6 +435,44 @@ class Prediction:
     def memory_bytes_per_gpu(self) -> FloatArray:
         """Weights, caches and workspace on the fullest GPU."""
         return self.footprint.total
+
+    @figure("sequence", over_mix="max", better="maximize", certain=True, alias="kv_capacity")
+    def kv_capacity_sequences(self) -> FloatArray:
+        """Sequences of the context's length whose caches fit a replica beside everything else."""
+        replica, footprint = self.scenario.replica, self.footprint
+        free = replica.memory_limit - (footprint.total - footprint.caches)
+        here = np.ceil(self.batch_size / replica.data_parallel)
+        return np.floor(np.maximum(free, 0.0) / (footprint.caches / here)) * replica.data_parallel
+
+    @figure("s", over_mix="mean", better="minimize", alias="sd_tpot_p95")
+    def sd_tpot_p95_s(self) -> FloatArray:
+        """95 % quantile over requests of 256 tokens of the time per token with SD."""
+        spread = speedup.request_spread(
+            self.scenario.survival, self.designs.draft_tokens, REQUEST_TOKENS
+        )
+        return self.sd_tpot_s * (1.0 + NORMAL_95 * spread)
+
+    @figure("-", over_mix="mean", better="maximize")
+    def relative_throughput(self) -> FloatArray:
+        """Tokens per second with SD over the reference's without, on the same replica."""
+        own = Designs.of_architecture(self.scenario.reference, np.zeros((1,) * self._dimensions))
+        return self.sd_tokens_per_s / predict(own, self.scenario).tokens_per_s
+
+    @figure("token/s", over_mix="goodput", better="maximize", alias="goodput")
+    def sd_goodput_tokens_per_s(self) -> FloatArray:
+        """Tokens per second with SD that keep the workload's limit on time per token."""
+        limit = self.scenario.tpot_limit
+        if limit is None:
+            raise UsageError("goodput needs a limit: workload.tpot_limit, such as 20 ms")
+        return np.where(self.sd_tpot_s <= limit, self.sd_tokens_per_s, 0.0)
+
+    @figure("J", over_mix="mean", better="minimize", alias="energy")
+    def energy_per_token_j(self) -> FloatArray:
+        """Energy per generated token with SD at the GPUs' rated power: an upper bound."""
+        power = self.scenario.replica.hardware.power
+        if power is None:
+            raise UsageError(f"{self.scenario.replica.hardware.name} has no power; add it")
+        return self.scenario.replica.gpus * power.value / self.sd_tokens_per_s
 
     # ---- regime --------------------------------------------------------------------------
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from codesign.figure import Figure
-from codesign.model.arrays import FloatArray
+from codesign.errors import UsageError
+from codesign.model.arrays import ArrayLike, FloatArray
+from codesign.model.quality import ENSEMBLE, estimate_quality, law_status, shape_flags
 from codesign.prediction import FIGURES, Prediction
 from codesign.regimes import regime_map
 
 Record = dict[str, Any]
-
-WITH_PRICE = "cost_per_million_tokens"
 
 
 def plain(value: float) -> float | int | None:
@@ -27,17 +26,16 @@ def plain(value: float) -> float | int | None:
 def design_record(prediction: Prediction) -> Record:
     """Return every figure of a single design over the workload mix, and its regimes."""
     record: Record = {
-        name: plain(prediction.value(name).reshape(-1)[0])
+        name: plain(prediction.value(name).reshape(-1)[0]) if _available(name, prediction) else None
         for name in FIGURES
-        if _available(name, prediction)
     }
-    record.setdefault(WITH_PRICE, None)
     regimes = prediction.regime.reshape(-1)
     record["regime"] = str(regimes[0]) if len(regimes) == 1 else [str(each) for each in regimes]
     record["regimes"] = asdict(regime_map(prediction.designs, prediction.scenario))
     record["memory_breakdown"] = {
         part: plain(np.max(bytes_)) for part, bytes_ in vars(prediction.footprint).items()
     }
+    record["quality"] = quality_record(prediction)
     record["by_batch_size"] = prediction_rows(prediction)
     return record
 
@@ -57,8 +55,7 @@ def prediction_rows(prediction: Prediction) -> list[Record]:
     rows = []
     for cell in range(len(regimes)):
         row: Record = {"batch_size": plain(columns["batch_size"][cell])}
-        row |= {name: plain(values[cell]) for name, values in columns.items()}
-        row.setdefault(WITH_PRICE, None)
+        row |= {name: plain(columns[name][cell]) if name in columns else None for name in FIGURES}
         row["regime"] = str(regimes[cell])
         row["components"] = {
             "decode": {name: plain(values[cell]) for name, values in decode.items()},
@@ -69,7 +66,12 @@ def prediction_rows(prediction: Prediction) -> list[Record]:
 
 
 def _available(name: str, prediction: Prediction) -> bool:
-    return name != WITH_PRICE or prediction.scenario.price_per_gpu_hour is not None
+    """Whether the scenario has what a figure needs: a price, a power, a limit."""
+    try:
+        getattr(prediction, name)
+    except UsageError:
+        return False
+    return True
 
 
 def _cells(values: FloatArray, shape: tuple[int, ...]) -> FloatArray:
@@ -80,6 +82,29 @@ def _component_cells(costs: Any, shape: tuple[int, ...]) -> dict[str, FloatArray
     return {name: _cells(cost.seconds, shape) for name, cost in costs.items()}
 
 
-def figure_table() -> list[tuple[str, Figure]]:
-    """Return every figure by name, for listings."""
-    return list(FIGURES.items())
+def quality_record(prediction: Prediction) -> Record:
+    """Return what every law says of a single design, how far it may speak, and the ensemble."""
+    design, reference = prediction.quality_inputs, prediction.reference_quality_inputs
+    flags = shape_flags(design)
+
+    def first(values: ArrayLike) -> float:
+        return float(np.reshape(values, -1)[0])
+
+    record: Record = {
+        "mean": plain(first(prediction.loss_difference)),
+        "quantile": None,
+        "probability": None,
+        "laws": {
+            law.name: {
+                "loss_difference": plain(first(law.difference(design, reference))),
+                "status": str(np.reshape(law_status(design, law), -1)[0]),
+            }
+            for law in ENSEMBLE
+        },
+        "flags": [name for name, raised in flags._asdict().items() if np.any(raised)],
+    }
+    if prediction.scenario.quality_draws:
+        estimate = estimate_quality(design, reference, draws=prediction.scenario.quality_draws)
+        record["quantile"] = plain(first(estimate.quantile))
+        record["probability"] = plain(first(estimate.probability))
+    return record

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from codesign.errors import UsageError, did_you_mean
+from codesign.errors import CodesignError, UsageError, did_you_mean
 
 Kind = TypeVar("Kind")
 
@@ -89,9 +89,15 @@ class Registry(Generic[Kind]):
                 hint = did_you_mean(option, parameters) or known
                 raise UsageError(f"{self._noun} {name}: unknown option {option!r}{hint}")
         try:
-            return kind(**(options or {}))
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"{self._noun} {name}: {error}") from None
+            made = kind(**(options or {}))
+        except CodesignError:
+            raise
+        except Exception as error:
+            raise UsageError(f"{self._noun} {name}: {error}") from error
+        for attribute in inspect.get_annotations(self._base):
+            if not hasattr(made, attribute):
+                raise UsageError(f"{self._noun} {name}: its class must say what its {attribute} is")
+        return made
 
     def _sole_class(self, module: ModuleType, name: str) -> type[Kind]:
         found = [
@@ -113,7 +119,7 @@ def _guarded(name: str, load: Any) -> Any:
     """Run a third party's import; whatever it raises is the user's to mend."""
     try:
         return load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
 
 

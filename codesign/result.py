@@ -1,6 +1,6 @@
 """The answer to a study, in plain data with stable keys."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from codesign.records import Record
@@ -50,15 +50,27 @@ class Result:
     best, reference, throughput_best : dict
         Design entries: design, objectives, constraints, prediction.
     certificate : Certificate
+    on_bounds : list of str
+        Axes on whose bound the best design lies.
+    assumptions : tuple of str
+    versions : dict of str to str
     front : list of dict
         Design entries that no feasible design beats in every objective of `front_objectives`.
     front_objectives : tuple of str
     binding : list of dict
         Constraints without which a better design would win, and what it would be.
-    on_bounds : list of str
-        Axes on whose bound the best design lies.
-    assumptions : tuple of str
-    versions : dict of str to str
+    interval : dict, optional
+        5-95 % of the objective over the draws: best, reference, gain between them.
+    stability : dict, optional
+        How often designs are optimal and on the front over the draws.
+    plateau : dict, optional
+        Designs within 1 % of the best, and the simplest of them.
+    shadow_prices : list of dict, optional
+        What loosening each constraint by its natural step would gain.
+    value_of_information : list of dict, optional
+        What knowing each uncertain input would be worth, and which calibration measures it.
+    sensitivity : dict, optional
+        Sobol indices of the axes, elasticities of the inputs.
     """
 
     study: Record
@@ -67,12 +79,18 @@ class Result:
     reference: Record
     throughput_best: Record
     certificate: Certificate
-    front: list[Record]
-    front_objectives: tuple[str, ...]
-    binding: list[Record]
     on_bounds: list[str]
     assumptions: tuple[str, ...]
     versions: dict[str, str]
+    front: list[Record] = field(default_factory=list)
+    front_objectives: tuple[str, ...] = ()
+    binding: list[Record] = field(default_factory=list)
+    interval: Record | None = None
+    stability: Record | None = None
+    plateau: Record | None = None
+    shadow_prices: list[Record] | None = None
+    value_of_information: list[Record] | None = None
+    sensitivity: Record | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stable machine-readable form; what was not computed is null."""
@@ -88,11 +106,12 @@ class Result:
             "front_objectives": list(self.front_objectives),
             "binding": self.binding,
             "on_bounds": self.on_bounds,
-            "interval": None,
-            "stability": None,
-            "plateau": None,
-            "shadow_prices": None,
-            "sensitivity": None,
+            "interval": self.interval,
+            "stability": self.stability,
+            "plateau": self.plateau,
+            "shadow_prices": self.shadow_prices,
+            "value_of_information": self.value_of_information,
+            "sensitivity": self.sensitivity,
             "assumptions": list(self.assumptions),
             "versions": self.versions,
         }

@@ -25,6 +25,7 @@ from codesign.spec.study import RoutingChoice, Study
 
 DEFAULT_TRAINING_TOKENS: Final = 15e12
 MOST_GPUS: Final = 1024
+QUALITY_DRAWS: Final = 64
 
 
 def build_scenario(
@@ -69,6 +70,8 @@ def build_scenario(
         drafting=make_drafting(study.draft, reference, draft_model),
         price_per_gpu_hour=_price(study, hardware),
         training_tokens=study.train_tokens or training,
+        tpot_limit=study.workload.tpot_limit,
+        quality_draws=QUALITY_DRAWS if study.uncertainty.draws else 0,
         width_budget=budgets.get(policy),  # type: ignore[arg-type]
     )
     if batch_sizes:

@@ -4,6 +4,7 @@ A quantity without a unit is refused: a bandwidth of ``3.35`` could mean anythin
 """
 
 import re
+import sys
 from typing import Final
 
 DECIMAL: Final = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -87,7 +88,9 @@ def format_quantity(value: float, dimension: str) -> str:
     ('3.35 TB/s', '80 GiB')
     """
     units = UNITS[dimension]
-    spellings = [f"{value / size:.12g} {unit}".strip() for unit, size in units.items()]
+    largest = sys.float_info.max
+    fitting = {unit: size for unit, size in units.items() if value <= largest * min(size, 1.0)}
+    spellings = [f"{value / size:.12g} {unit}".strip() for unit, size in fitting.items()]
     exact = [text for text in reversed(spellings) if parse_quantity(text, dimension) == value]
     base = next(iter(units))
     return min(exact, key=len, default=f"{value!r} {base}".strip())

@@ -32,6 +32,10 @@ class Divisibility(Constraint):
         violated: FloatArray = uneven + ungrouped + uncut_heads + self._untiled(prediction)
         return at_most(violated, 0.0)
 
+    def natural_step(self, assessment: Assessment) -> None:
+        """Half a GPU cannot be had."""
+        return
+
     @staticmethod
     def _untiled(prediction: Prediction) -> FloatArray:
         own = prediction.scenario.reference.moe

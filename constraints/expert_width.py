@@ -23,6 +23,10 @@ class ExpertWidth(Constraint):
     def __init__(self, tolerance: float = 0.03) -> None:
         self._tolerance = float(tolerance)
 
+    def natural_step(self, assessment: Assessment) -> None:
+        """More rounding is no gain."""
+        return
+
     def assess(self, prediction: Prediction, reference: Prediction) -> Assessment:
         """Assess the rounding residual of every design."""
         return at_most(np.abs(prediction.rounding_residual), self._tolerance)

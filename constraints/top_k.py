@@ -1,6 +1,9 @@
 """Enough experts per token for quality laws to be believed."""
 
+import numpy as np
+
 from codesign.constraints import Assessment, Constraint, at_least
+from codesign.model.arrays import FloatArray
 from codesign.prediction import Prediction
 
 
@@ -18,6 +21,10 @@ class TopK(Constraint):
 
     def __init__(self, minimum: int = 4) -> None:
         self._minimum = int(minimum)
+
+    def natural_step(self, assessment: Assessment) -> FloatArray:
+        """One expert."""
+        return np.ones(())
 
     def assess(self, prediction: Prediction, reference: Prediction) -> Assessment:
         """Assess top_k of every design."""

@@ -58,7 +58,7 @@ def _sized(architecture: Architecture, family: Family) -> dict[str, Any]:
         return family.write(architecture)
     if family.experts is None or architecture.moe is None:
         return {}
-    return family.experts.write(architecture.moe)
+    return family.experts.write(architecture)
 
 
 def _named(architecture: Architecture, family: Family) -> dict[str, Any]:

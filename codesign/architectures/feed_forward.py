@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from codesign.architectures.config import Config
 from codesign.errors import UsageError
-from codesign.spec.architecture import Architecture, MixtureOfExperts
+from codesign.spec.architecture import Architecture
 
 GROUPS: Final = ("n_group", "topk_group")
 
@@ -101,8 +101,17 @@ class ExpertFields:
             return (together // width, width) if exact else (1, together)
         return 0, width
 
-    def write(self, moe: MixtureOfExperts) -> dict[str, Any]:
-        """Return the config's fields for these experts."""
+    def write(self, architecture: Architecture) -> dict[str, Any]:
+        """Return the config's fields for the experts of a model.
+
+        Raises
+        ------
+        UsageError
+            It is dense.
+        """
+        moe = architecture.moe
+        if moe is None:
+            raise UsageError(f"{architecture.name}: a dense model has no experts to write")
         each = moe.shared_width or moe.expert_width
         fields: dict[str, Any] = {
             self.experts[0]: moe.experts,
@@ -129,19 +138,6 @@ def first_dense_fields(
     }
     dense_width = architecture.draft_ffn_width
     return fields | ({width: dense_width} if dense_width else {})
-
-
-def experts_of(architecture: Architecture) -> MixtureOfExperts:
-    """Return the experts of a model that must have some.
-
-    Raises
-    ------
-    UsageError
-        A dense model of a family of sparse ones.
-    """
-    if architecture.moe is None:
-        raise UsageError(f"{architecture.name}: a dense model has no experts to write")
-    return architecture.moe
 
 
 def sparse_and_dense(

@@ -7,10 +7,10 @@ lists of modules left as they were. A component has the format that most of its 
 import re
 from collections import Counter
 from collections.abc import Mapping
-from fnmatch import translate
 from typing import Any, Final
 
 from codesign.architectures.config import Config, read_json_object, shown
+from codesign.architectures.ignore_list import IgnoreList, within_layers
 from codesign.errors import DataError
 from codesign.spec.precision import Dtype, Precision
 
@@ -64,8 +64,6 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "dense": ("mlp.down_proj", "feed_forward.down_proj", "mixer.down_proj"),
 }
 """One weight that stands for its component, as published checkpoints name it within a layer."""
-
-ROOTS: Final = ("model.", "language_model.model.", "model.language_model.", "backbone.")
 
 
 def read_precision(config: Config, layers: int, dense_layers: set[int]) -> Precision:
@@ -142,7 +140,8 @@ def _beside(config: Config) -> Mapping[str, Any]:
     path = config.path.parent / MODELOPT_FILE
     if config.path.name != "config.json" or not path.is_file():
         return {}
-    return {"quant_method": "modelopt"} | _object(read_json_object(path), "quantization")
+    scheme = _object(read_json_object(path), "quantization")
+    return {**scheme, "quant_method": "modelopt"} if scheme.get("quant_algo") else {}
 
 
 def _cache(scheme: Mapping[str, Any], plain: Dtype) -> Dtype:
@@ -159,7 +158,7 @@ class _Formats:
         self._config = config
         self._plain = plain
         self._own = {
-            _within_layers(name): self._algorithm(entry)
+            within_layers(name): self._algorithm(entry)
             for name, entry in _object(scheme, "quantized_layers").items()
         }
         self._default = plain if self._own else self._common(scheme)
@@ -168,7 +167,7 @@ class _Formats:
         excluded = [*lists, scheme.get("exclude_modules")]
         patterns = [item for names in excluded if isinstance(names, list) for item in names]
         try:
-            self._ignored = _Ignored([str(pattern) for pattern in patterns])
+            self._ignored = IgnoreList([str(pattern) for pattern in patterns])
         except re.error as error:
             raise DataError(
                 f"{config.path}: quantization_config: {error.pattern!r} in its list of modules is "
@@ -247,37 +246,3 @@ class _Formats:
 def _object(fields: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = fields.get(name)
     return value if isinstance(value, dict) else {}
-
-
-def _within_layers(module: str) -> str:
-    """``model.layers.3.mlp.down_proj`` -> ``layers.3.mlp.down_proj``."""
-    return module[module.find("layers.") :] if "layers." in module else module
-
-
-class _Ignored:
-    """Whether an ignore list names a module or a parent of it, with or without its full path.
-
-    ``re:`` marks a regular expression (compressed-tensors), ``*`` a glob (modelopt, gpt-oss).
-    """
-
-    def __init__(self, patterns: list[str]) -> None:
-        globs = [_within_layers(p) for p in patterns if "*" in p and not p.startswith("re:")]
-        self._names = {_within_layers(p) for p in patterns if "*" not in p}
-        self._globs = re.compile(
-            "|".join(translate(f"{p}{end}") for p in globs for end in ("", ".*"))
-        )
-        self._any_glob = bool(globs)
-        self._expressions = [re.compile(p[3:]) for p in patterns if p.startswith("re:")]
-
-    def __contains__(self, module: str) -> bool:
-        parts = module.split(".")
-        sequences = (
-            ".".join(parts[start:end])
-            for start in range(len(parts))
-            for end in range(start + 1, len(parts) + 1)
-        )
-        return (
-            any(sequence in self._names for sequence in sequences)
-            or (self._any_glob and self._globs.match(module) is not None)
-            or any(e.match(root + module) for e in self._expressions for root in ROOTS)
-        )

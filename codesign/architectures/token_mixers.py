@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from codesign.architectures.config import Config
 from codesign.errors import UsageError
 from codesign.spec.architecture import Architecture
 from codesign.spec.attention import GroupedQueryAttention, LatentAttention
+from codesign.spec.token_mixer import TokenMixer
 
+Mixer = TypeVar("Mixer", bound=TokenMixer)
 Windows = Sequence[int | None]
 
 ATTENTION_WORDS: Final[Mapping[str, bool]] = {
@@ -62,9 +64,26 @@ def grouped_query(
     ]
 
 
+def mixers_of(architecture: Architecture, kind: type[Mixer]) -> list[Mixer]:
+    """Return the mixers of one kind, of which a family must have one.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    mixers: list[Mixer] = [mixer for mixer in architecture.attention if isinstance(mixer, kind)]
+    if not mixers:
+        raise UsageError(
+            f"{architecture.name}: {architecture.family} is written with {kind.__name__}, "
+            "of which there is none"
+        )
+    return mixers
+
+
 def grouped_query_fields(architecture: Architecture) -> dict[str, Any]:
     """Return the config's fields for grouped-query attention, windows included."""
-    groups = [group for group in architecture.attention if isinstance(group, GroupedQueryAttention)]
+    groups = mixers_of(architecture, GroupedQueryAttention)
     fields: dict[str, Any] = {
         "num_attention_heads": groups[0].heads,
         "num_key_value_heads": groups[0].kv_heads,
@@ -84,7 +103,7 @@ def grouped_query_fields(architecture: Architecture) -> dict[str, Any]:
 
 def latent_fields(architecture: Architecture) -> dict[str, Any]:
     """Return the config's fields for multi-head latent attention."""
-    group = next(group for group in architecture.attention if isinstance(group, LatentAttention))
+    group = mixers_of(architecture, LatentAttention)[0]
     return {
         "num_attention_heads": group.heads,
         "num_key_value_heads": group.heads,

@@ -1,6 +1,6 @@
 """What a latency file says, before its meaning is settled."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Scope = Literal["target", "cycle"]
@@ -118,6 +118,10 @@ class Observation:
     length_origin: str = "the server"
     samples: int = 1
     notes: tuple[str, ...] = ()
+
+    def noting(self, *notes: str) -> "Observation":
+        """Return the same with further notes."""
+        return replace(self, notes=(*self.notes, *notes))
 
 
 @dataclass(frozen=True)

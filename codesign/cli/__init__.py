@@ -1,5 +1,6 @@
 """The command line: parse, call, render. Every import that costs time waits for its command."""
 
+import os
 import sys
 import traceback
 from typing import Annotated, Final
@@ -50,28 +51,30 @@ def main() -> None:
     """Run one command; what a user can cause ends in one message and its exit status."""
     try:
         status = app(standalone_mode=False)
+        sys.stdout.flush()
     except CodesignError as error:
         typer.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_status)
+        status = error.exit_status
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("interrupted; nothing was written", err=True)
-        sys.exit(INTERRUPTED)
+        status = INTERRUPTED
+    except SystemExit as error:  # Typer's own end where the reader of a pipe has left
+        status = _other(error.__context__) if error.__context__ else error.code
     except Exception as error:
-        sys.exit(_other(error))
-    if status == INTERRUPTED:  # Typer turns Ctrl-C into a status of its own
+        status = _other(error)
+    if status == INTERRUPTED:  # which Typer also makes of Ctrl-C by itself
         typer.echo("interrupted; nothing was written", err=True)
     sys.exit(status if isinstance(status, int) else 0)
 
 
-def _other(error: Exception) -> int:
+def _other(error: BaseException) -> int:
     """Usage errors of the command line's own parser, and bugs."""
     show = getattr(error, "show", None)
     if show is not None:
         show()
         return 2
-    if isinstance(error, BrokenPipeError):
-        sys.stderr.close()
+    if isinstance(error, BrokenPipeError):  # and nothing is left to say to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    traceback.print_exc()
+    traceback.print_exception(error)
     typer.echo(f"this is a bug in codesign: {ISSUES}", err=True)
     return BUG

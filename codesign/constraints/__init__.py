@@ -4,6 +4,7 @@ To add one, put a file with one subclass of `Constraint` into ``constraints/``, 
 the study. A limit on a figure of the prediction needs no file: write ``FIGURE<=VALUE``.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,6 +71,13 @@ class Constraint(ABC):
             Of the reference alone, with its own best draft length.
         """
 
+    def natural_step(self, assessment: Assessment) -> FloatArray | None:
+        """Return by how much it would be loosened to see what it costs, in its unit.
+
+        10 % of the limit unless a constraint knows better; None where loosening means nothing.
+        """
+        return 0.1 * np.abs(assessment.limit)
+
 
 def at_most(value: FloatArray, limit: FloatArray | float) -> Assessment:
     """Assess ``value <= limit``."""
@@ -106,14 +114,15 @@ class _FigureBound(Constraint):
         text = str(written).strip()
         relative = text.endswith("x")
         try:
-            if relative:
-                return float(text[:-1]), True
-            if self.unit in DIMENSIONS:
+            if self.unit in DIMENSIONS and not relative:
                 return parse_quantity(written, DIMENSIONS[self.unit]), False
-            return float(text), False
+            number = float(text.removesuffix("x"))
         except ValueError as error:
             reason = str(error) if self.unit in DIMENSIONS and not relative else "not a number"
             raise UsageError(f"constraint {self.name}: {reason} ({text!r})") from None
+        if not math.isfinite(number):
+            raise UsageError(f"constraint {self.name}: must be finite ({text!r})")
+        return number, relative
 
     def assess(self, prediction: Prediction, reference: Prediction) -> Assessment:
         value, own = prediction.value(self._figure), reference.value(self._figure)
@@ -176,6 +185,10 @@ def _make(name: str, choice: ConstraintChoice, folder: Path | None) -> Constrain
         return _make(name, DEFAULT_CONSTRAINTS[name], folder)
     figures = [*FIGURES, *(figure.alias for figure in FIGURES.values() if figure.alias)]
     if name in figures:
+        for option in choice if isinstance(choice, dict) else ():
+            if option not in Bound.model_fields:
+                hint = did_you_mean(option, Bound.model_fields)
+                raise UsageError(f"constraint {name}: unknown option {option!r}{hint}")
         raise UsageError(f"constraint {name}: give at_least or at_most, or false to remove it")
     hint = did_you_mean(name, [*_REGISTRY.names(), *figures])
     raise UsageError(f"unknown constraint {name!r}{hint}; see 'codesign list constraints'")

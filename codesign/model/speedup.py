@@ -4,6 +4,7 @@ from typing import Final
 
 import numpy as np
 
+from codesign.model.acceptance import acceptance_length
 from codesign.model.arrays import ArrayLike, FloatArray
 
 SECONDS_PER_HOUR: Final = 3600.0
@@ -39,6 +40,34 @@ def break_even_acceptance(ratio: ArrayLike, draft_tokens: ArrayLike) -> FloatArr
     drafted = np.asarray(draft_tokens, dtype=np.float64)
     excess = np.asarray(ratio) - 1.0
     return np.asarray(np.where(drafted > 0, excess / np.maximum(drafted, 1.0), 0.0))
+
+
+def request_spread(
+    survival: ArrayLike, draft_tokens: ArrayLike, request_tokens: float
+) -> FloatArray:
+    """Relative standard deviation of the cycles a request takes, by renewal theory [-].
+
+    Parameters
+    ----------
+    survival : array_like, shape (..., positions)
+        Probability that a draft survives to each position [-].
+    draft_tokens : array_like of int
+        K [token].
+    request_tokens : float
+        Tokens the request generates [token].
+
+    Notes
+    -----
+    A cycle emits 1 + X tokens, E X = sum S_i, E X^2 = sum (2i - 1) S_i. Over n tokens the number
+    of cycles has mean n/AL and variance n Var / AL^3 (Cox 1962), hence sd/mean =
+    sqrt(Var / (AL n)). Positions are taken to be accepted independently from cycle to cycle.
+    """
+    curve = np.asarray(survival, dtype=np.float64)
+    odd = 2.0 * np.arange(1, curve.shape[-1] + 1) - 1.0
+    mean = acceptance_length(curve, draft_tokens)
+    square = acceptance_length(curve * odd, draft_tokens) - 1.0
+    variance = np.maximum(square - (mean - 1.0) ** 2, 0.0)
+    return np.asarray(np.sqrt(variance / (mean * request_tokens)))
 
 
 def cost_per_million_tokens(

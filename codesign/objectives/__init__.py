@@ -6,7 +6,7 @@ the study. A figure of the prediction needs no file: name it.
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from codesign.errors import UsageError, did_you_mean
 from codesign.figure import find_figure
@@ -108,6 +108,9 @@ def _make(choice: ObjectiveChoice, folder: Path | None) -> Objective:
     name = choice.name
     if name.endswith(".py") or name in _REGISTRY.names():
         objective = _REGISTRY.make(name, folder=folder)
+        if objective.direction not in get_args(Direction):
+            raise UsageError(f"objective {name}: direction is maximize or minimize, not "
+                             f"{objective.direction!r}")  # fmt: skip
         if choice.direction not in (None, objective.direction):
             raise UsageError(f"objective {name} can only be {objective.direction}d")
         return objective

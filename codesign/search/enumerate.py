@@ -10,49 +10,21 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.designs import Designs
 from codesign.model.arrays import FloatArray
-from codesign.objectives import Objective
+from codesign.objectives import Objective, make_objective
+from codesign.search.champion import Champion
+from codesign.search.contenders import Contenders
 from codesign.search.pareto import Front
-from codesign.search.problem import TIE, Evaluation, Problem, merit
+from codesign.search.problem import Evaluation, Problem, expected, merit
+from codesign.search.variance import AxisVariance
+from codesign.spec.study import ObjectiveChoice
 
 POINTS_AT_ONCE = 2**16
 """Points of one mesh: its arrays stay in the processor's cache."""
 
+THROUGHPUT = make_objective(ObjectiveChoice(name="sd_tokens_per_s"))
+
 Progress = Callable[[int], None]
-
-
-@dataclass
-class Champion:
-    """The best designs seen, ties included."""
-
-    score: float = -np.inf
-    tied: list[Designs] = field(default_factory=list)
-    scores: list[FloatArray] = field(default_factory=list)
-
-    def challenge(self, designs: Designs, scores: FloatArray, eligible: NDArray[np.bool_]) -> None:
-        """Let the eligible designs compete."""
-        top = float(np.max(scores, where=eligible, initial=-np.inf))
-        if top == -np.inf or top < self.score - TIE * abs(self.score):
-            return
-        index = np.flatnonzero(eligible & (scores >= top - TIE * abs(top)))
-        self.tied.append(designs.take(index))
-        self.scores.append(scores.reshape(-1)[index])
-        self.score = max(self.score, top)
-
-    def winner(self, problem: Problem) -> Designs | None:
-        """Return the best design: of equals the fewest draft tokens, then fewest parameters."""
-        if not self.tied:
-            return None
-        designs = self.tied[0]
-        for more in self.tied[1:]:
-            designs = designs.joined(more)
-        scores = np.concatenate(self.scores)
-        level = np.flatnonzero(scores >= self.score - TIE * abs(self.score))
-        designs = designs.take(level)
-        total = problem.evaluate(designs).prediction.total_params
-        order = np.lexsort((designs.top_k, designs.experts, total, designs.draft_tokens))
-        return designs.take(order[:1])
 
 
 @dataclass
@@ -67,11 +39,15 @@ class Enumeration:
         Designs that each constraint excludes, alone or with others.
     best, throughput_best : Champion
         By the first objective; by tokens per second with SD.
-    without : dict of str to Champion
-        Best by the first objective if one constraint were lifted.
+    without, relaxed : dict of str to Champion
+        Best by the first objective if one constraint were lifted, or loosened by its natural step.
     nearest : Champion
         Least violating, by the sum of relative shortfalls.
     front : Front
+    contenders : Contenders
+        Feasible designs with their draws.
+    variance : AxisVariance
+        Of the first objective at the values in use, over all valid designs.
     """
 
     designs: int = 0
@@ -80,8 +56,28 @@ class Enumeration:
     best: Champion = field(default_factory=Champion)
     throughput_best: Champion = field(default_factory=Champion)
     without: dict[str, Champion] = field(default_factory=dict)
+    relaxed: dict[str, Champion] = field(default_factory=dict)
     nearest: Champion = field(default_factory=Champion)
     front: Front = field(default_factory=Front)
+    contenders: Contenders = field(default_factory=Contenders)
+    variance: AxisVariance = field(default_factory=AxisVariance)
+
+    def merge(self, other: "Enumeration") -> None:
+        """Add what walking another part of the space found; parts come in the space's order."""
+        self.designs += other.designs
+        self.feasible += other.feasible
+        for name, count in other.excluded.items():
+            self.excluded[name] = self.excluded.get(name, 0) + count
+        for own, more in ((self.without, other.without), (self.relaxed, other.relaxed)):
+            for name, champion in more.items():
+                own.setdefault(name, Champion()).merge(champion)
+        self.best.merge(other.best)
+        self.throughput_best.merge(other.throughput_best)
+        self.nearest.merge(other.nearest)
+        if other.front.designs is not None:
+            self.front.add(other.front.designs, other.front.merits)
+        self.contenders.merge(other.contenders)
+        self.variance.merge(other.variance)
 
 
 def enumerate_space(
@@ -103,52 +99,79 @@ def enumerate_space(
     """
     found = Enumeration()
     for experts in problem.space.chunks(POINTS_AT_ONCE):
-        designs, valid = problem.space.mesh(experts)
-        valid = np.broadcast_to(valid, designs.shape)
-        _absorb(found, problem, problem.evaluate(designs), valid, front)
+        found.merge(enumerate_part(problem, front, experts))
         if progress is not None:
-            progress(int(valid.sum()))
+            progress(problem.space.count(experts))
     return found
 
 
-def _absorb(
+def enumerate_part(
+    problem: Problem, front: tuple[Objective, ...], experts: tuple[int, ...]
+) -> Enumeration:
+    """Evaluate every design with some values of the first axis."""
+    designs, valid = problem.space.mesh(experts)
+    valid = np.broadcast_to(valid, designs.shape)
+    evaluation = problem.evaluate(designs)
+    first = problem.objectives[0]
+    nominal = np.broadcast_to(evaluation.objectives[first.name], designs.shape)
+    found = Enumeration(designs=int(valid.sum()))
+    found.excluded = {
+        name: int((valid & mask).sum()) for name, mask in evaluation.violations.items()
+    }
+    found.variance.add(nominal, valid)
+    found.feasible = int((valid & (evaluation.violated == 0)).sum())
+    if found.feasible == 0:
+        shortfalls = (np.maximum(a.violation, 0.0) for a in evaluation.assessments.values())
+        found.nearest.challenge(designs, -np.broadcast_to(sum(shortfalls), designs.shape), valid)
+    _compete(found, problem, evaluation, np.flatnonzero(valid & (evaluation.violated <= 1)), front)
+    return found
+
+
+def _compete(
     found: Enumeration,
     problem: Problem,
     evaluation: Evaluation,
-    valid: NDArray[np.bool_],
+    index: NDArray[np.intp],
     front: tuple[Objective, ...],
 ) -> None:
-    designs, shape = evaluation.designs, evaluation.designs.shape
-    first = problem.objectives[0]
-    scores = np.broadcast_to(merit(first, evaluation.objectives[first.name]), shape)
-    feasible = valid & (evaluation.violated == 0)
-    almost = valid & (evaluation.violated == 1)
-    found.designs += int(valid.sum())
-    found.feasible += int(feasible.sum())
+    """Let the designs that violate at most one constraint compete, draws and all."""
+    if len(index) == 0:
+        return
+    designs = evaluation.designs.take(index)
+
+    def at(values: NDArray[np.generic]) -> NDArray[np.generic]:
+        return np.broadcast_to(values, evaluation.designs.shape).reshape(-1)[index]
+
+    judged = tuple({each.name: each for each in (*problem.objectives, *front, THROUGHPUT)}.values())
+    samples = problem.sample(designs, judged)
+    merits = {
+        each.name: merit(
+            each,
+            expected(each, at(_nominal(each, evaluation)), samples),  # type: ignore[arg-type]
+        )
+        for each in judged
+    }
+    scores = merits[problem.objectives[0].name]
+    feasible = at(evaluation.violated) == 0
     found.best.challenge(designs, scores, feasible)
-    for name, mask in evaluation.violations.items():
-        found.excluded[name] = found.excluded.get(name, 0) + int((valid & mask).sum())
-        found.without.setdefault(name, Champion()).challenge(designs, scores, almost & mask)
-    throughput = evaluation.prediction.value("sd_tokens_per_s")
-    found.throughput_best.challenge(designs, np.broadcast_to(throughput, shape), feasible)
-    if found.feasible == 0:
-        shortfalls = (np.maximum(a.violation, 0.0) for a in evaluation.assessments.values())
-        found.nearest.challenge(designs, -np.broadcast_to(sum(shortfalls), shape), valid)
-    _extend_front(found.front, evaluation, feasible, front)
+    found.throughput_best.challenge(designs, merits[THROUGHPUT.name], feasible)
+    for constraint in problem.constraints:
+        assessment = evaluation.assessments[constraint.name]
+        alone = at(evaluation.violations[constraint.name]) & ~feasible
+        found.without[constraint.name] = Champion()
+        found.without[constraint.name].challenge(designs, scores, alone)
+        step = constraint.natural_step(assessment)
+        if step is not None:
+            near = alone & (at(assessment.slack) >= -at(np.asarray(step)))
+            found.relaxed[constraint.name] = Champion()
+            found.relaxed[constraint.name].challenge(designs, scores, near)
+    kept = np.flatnonzero(feasible)
+    columns = [merits[each.name][kept] for each in front]
+    found.front.add(designs.take(kept), np.stack(columns, axis=1))
+    drawn = {each.name: samples[each.name][:, kept] for each in front if each.name in samples}
+    found.contenders.add(designs.take(kept), scores[kept], drawn)
 
 
-def _extend_front(
-    front: Front,
-    evaluation: Evaluation,
-    feasible: NDArray[np.bool_],
-    objectives: tuple[Objective, ...],
-) -> None:
-    index = np.flatnonzero(feasible)
-    shape = evaluation.designs.shape
-    columns = []
-    for objective in objectives:
-        values = evaluation.objectives.get(objective.name)
-        if values is None:
-            values = objective.evaluate(evaluation.prediction)
-        columns.append(np.broadcast_to(merit(objective, values), shape).reshape(-1)[index])
-    front.add(evaluation.designs.take(index), np.stack(columns, axis=1))
+def _nominal(objective: Objective, evaluation: Evaluation) -> FloatArray:
+    values = evaluation.objectives.get(objective.name)
+    return objective.evaluate(evaluation.prediction) if values is None else values

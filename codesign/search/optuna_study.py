@@ -1,6 +1,7 @@
 """The Optuna study: ask and tell in batches, constraints as Optuna knows them."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,6 @@ import optuna
 from optuna.exceptions import ExperimentalWarning
 
 from codesign.designs import Designs
-from codesign.search.enumerate import Progress
 from codesign.search.problem import Problem, merit
 from codesign.spec.study import Search
 
@@ -19,6 +19,7 @@ TRIALS_PER_DESIGN = 5
 """Give up asking after so many suggestions per wanted trial: the space may be smaller."""
 
 Row = tuple[float, ...]
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def _remember(
         problem.space.designs(**dict(zip(problem.space.axes, columns, strict=True)))
     )
     shape = evaluation.designs.shape
-    objectives = [np.broadcast_to(v, shape) for v in evaluation.objectives.values()]
+    objectives = list(problem.objective_values(evaluation).values())
     violations = {n: np.broadcast_to(a.violation, shape) for n, a in evaluation.assessments.items()}
     for position, row in enumerate(new):
         memo[row] = (

@@ -15,6 +15,8 @@ from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective
 from codesign.prediction import Prediction, Scenario, predict
 from codesign.search.space import DesignSpace
+from codesign.uncertainty.draws import NO_DRAWS, Draws
+from codesign.uncertainty.statistics import statistic
 
 TIE = 1e-9
 """Relative difference of objectives below which fewer draft tokens decide."""
@@ -66,12 +68,15 @@ class Problem:
     constraints : tuple of Constraint
     reference : Prediction
         The reference with its own best draft length.
+    draws : Draws
+        Joint draws of what is uncertain; none: the values in use are all there is.
     """
 
     space: DesignSpace
     objectives: tuple[Objective, ...]
     constraints: tuple[Constraint, ...]
     reference: Prediction
+    draws: Draws = NO_DRAWS
 
     @classmethod
     def of(
@@ -79,10 +84,24 @@ class Problem:
         space: DesignSpace,
         objectives: tuple[Objective, ...],
         constraints: tuple[Constraint, ...],
+        draws: Draws = NO_DRAWS,
     ) -> Self:
-        """Put a problem together, with the reference's best draft length by the first objective."""
-        reference = best_reference(space, objectives[0])
-        return cls(space, objectives, constraints, reference)
+        """Put a problem together, with the reference's best draft length by the first objective.
+
+        Raises
+        ------
+        UsageError
+            If two objectives, or two constraints, have one name.
+        """
+        for kind, names in (
+            ("objectives", [each.name for each in objectives]),
+            ("constraints", [each.name for each in constraints]),
+        ):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            if twice:
+                raise UsageError(f"two {kind} are named {twice[0]!r}; one of them must go")
+        reference = best_reference(space, objectives[0], draws)
+        return cls(space, objectives, constraints, reference, draws)
 
     @property
     def scenario(self) -> Scenario:
@@ -105,15 +124,36 @@ class Problem:
         assessments = {each.name: self._assess(each, prediction) for each in self.constraints}
         return Evaluation(prediction, objectives, assessments)
 
+    def sample(
+        self, designs: Designs, objectives: tuple[Objective, ...] | None = None
+    ) -> dict[str, FloatArray]:
+        """Draw the objectives of a list of designs.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (draws, designs)
+            Of every objective that is uncertain; empty without draws.
+        """
+        return sample_objectives(designs, objectives or self.objectives, self.draws)
+
+    def objective_values(self, evaluation: Evaluation) -> dict[str, FloatArray]:
+        """Return every objective's statistic over the draws, of a list of designs."""
+        shape = evaluation.designs.shape
+        samples = self.sample(evaluation.designs)
+        return {
+            each.name: np.broadcast_to(
+                expected(each, evaluation.objectives[each.name], samples), shape
+            )
+            for each in self.objectives
+        }
+
     def _assess(self, constraint: Constraint, prediction: Prediction) -> Assessment:
-        found: list[Assessment] = []
-
-        def slack() -> FloatArray:
-            found.append(constraint.assess(prediction, self.reference))
-            return found[0].slack
-
-        _checked(constraint.name, prediction.designs, slack)
-        return found[0]
+        name, designs = constraint.name, prediction.designs
+        found = _contained(name, partial(constraint.assess, prediction, self.reference))
+        if not isinstance(found, Assessment):
+            raise UsageError(f"{name}: returned {type(found).__name__}, not an Assessment")
+        parts = (found.value, found.limit, found.slack)
+        return Assessment(*(_numbers(name, designs, part) for part in parts))
 
 
 def merit(objective: Objective, values: FloatArray) -> FloatArray:
@@ -121,26 +161,71 @@ def merit(objective: Objective, values: FloatArray) -> FloatArray:
     return values if objective.direction == "maximize" else -values
 
 
-def best_reference(space: DesignSpace, objective: Objective) -> Prediction:
+def sample_objectives(
+    designs: Designs, objectives: tuple[Objective, ...], draws: Draws
+) -> dict[str, FloatArray]:
+    """Draw objectives of designs; every draw is shared by all designs (common random numbers)."""
+    uncertain = [each for each in objectives if not each.certain]
+    if len(draws) == 0 or not uncertain:
+        return {}
+    samples = {each.name: np.empty((len(draws), *designs.shape)) for each in uncertain}
+    for row, scenario in enumerate(draws.scenarios):
+        prediction = predict(designs, scenario)
+        for each in uncertain:
+            samples[each.name][row] = _checked(
+                each.name, designs, partial(each.evaluate, prediction)
+            )
+    return samples
+
+
+def expected(
+    objective: Objective, nominal: FloatArray, samples: dict[str, FloatArray]
+) -> FloatArray:
+    """Return an objective's statistic over its draws, or its value in use where there are none."""
+    if objective.name not in samples:
+        return nominal
+    larger = objective.direction == "maximize"
+    return statistic(objective.statistic, samples[objective.name], larger_is_better=larger)
+
+
+def best_reference(space: DesignSpace, objective: Objective, draws: Draws = NO_DRAWS) -> Prediction:
     """Return the reference with its best draft length on the space's own axis."""
     scenario = space.scenario
     lengths = np.array(space.axes["draft_tokens"], dtype=np.float64)
     every = Designs.of_architecture(scenario.reference, lengths)
-    values = np.broadcast_to(objective.evaluate(predict(every, scenario)), every.shape)
-    scores = merit(objective, values)
+    evaluate = partial(objective.evaluate, predict(every, scenario))
+    nominal = np.broadcast_to(_checked(objective.name, every, evaluate), every.shape)
+    scores = merit(
+        objective, expected(objective, nominal, sample_objectives(every, (objective,), draws))
+    )
     best = int(np.flatnonzero(scores >= scores.max() - TIE * abs(scores.max()))[0])
     return predict(every.take(best), scenario)
 
 
-def _checked(name: str, designs: Designs, compute: Callable[[], FloatArray]) -> FloatArray:
-    """Run an extension; its faults are the user's to mend, by name."""
+def _checked(name: str, designs: Designs, compute: Callable[[], object]) -> FloatArray:
+    """Run an objective; its faults are the user's to mend, by name."""
+    return _numbers(name, designs, _contained(name, compute))
+
+
+def _contained(name: str, compute: Callable[[], object]) -> object:
+    """Run an extension; whatever it raises is the user's to mend, by its name."""
     try:
-        values = np.asarray(compute(), dtype=np.float64)
-        np.broadcast_shapes(values.shape, designs.shape)
+        return compute()
     except CodesignError:
         raise
     except Exception as error:
         raise UsageError(f"{name}: {type(error).__name__}: {error}") from error
-    if np.any(np.isnan(values) & (designs.top_k <= designs.experts)):
-        raise UsageError(f"{name}: returned NaN for some designs")
+
+
+def _numbers(name: str, designs: Designs, returned: object) -> FloatArray:
+    """Return what an extension gave as an array, if it is a finite number for every design."""
+    try:
+        values = np.asarray(returned, dtype=np.float64)
+        np.broadcast_to(values, designs.shape)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"{name}: returned no number per design, as Prediction.value does; {error}"
+        ) from None
+    if not np.all(np.isfinite(values) | (designs.top_k > designs.experts)):
+        raise UsageError(f"{name}: returned NaN or infinity for some designs")
     return values

@@ -65,9 +65,7 @@ class DesignSpace:
     @property
     def size(self) -> int:
         """Number of designs: pairs with top_k > experts are none."""
-        experts, top_k = (np.array(self.axes[axis]) for axis in ("experts", "top_k"))
-        pairs = int((top_k[:, None] <= experts[None, :]).sum())
-        return pairs * self._others
+        return self.count(self.axes["experts"])
 
     @property
     def _others(self) -> int:
@@ -87,6 +85,11 @@ class DesignSpace:
         grids = np.ix_(*(np.array(chosen[name], dtype=np.float64) for name in names))
         designs = self.designs(**dict(zip(names, grids, strict=True)))
         return designs, designs.top_k <= designs.experts
+
+    def count(self, experts: tuple[int, ...]) -> int:
+        """Return how many designs have these values of the first axis."""
+        top_k = np.array(self.axes["top_k"])
+        return int((top_k[:, None] <= np.array(experts)[None, :]).sum()) * self._others
 
     def chunks(self, points: int) -> Iterator[tuple[int, ...]]:
         """Split the first axis so that a chunk has about so many points, at least one value."""

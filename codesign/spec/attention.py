@@ -1,99 +1,26 @@
 """Token mixers: what their weights, caches and scores are. One class per kind.
 
 Every kind answers the same questions for one layer (`TokenMixer`), so that parameters, memory
-and step time are computed without asking which kind it is. To add a kind: write a class here or
-in `recurrent`, add it to `Attention`.
+and step time are computed without asking which kind it is. To add a kind: write a class here,
+in `recurrent` or in `mamba`, and add it to `Attention`.
 """
 
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from codesign.spec.base import PositiveCount, Spec
+from codesign.spec.base import PositiveCount
+from codesign.spec.indexer import IndexedMixer
+from codesign.spec.mamba import Mamba1, Mamba2
 from codesign.spec.recurrent import (
     GatedDeltaNet,
     KimiDeltaAttention,
     LightningAttention,
-    Mamba1,
-    Mamba2,
     ShortConvolution,
 )
-from codesign.spec.token_mixer import TokenMixer
 
 
-class Indexer(Spec):
-    """A small attention that chooses the tokens the large one reads (DeepSeek-V3.2).
-
-    Parameters
-    ----------
-    heads, head_dim : int
-        Query heads, and elements of a query head and of the one key.
-    selected_tokens : int
-        Tokens chosen per query [token].
-    head_weights : bool
-        The heads are weighed by a projection of the input.
-    shared : bool
-        The layer uses the choice of an earlier layer and has no index of its own (GLM-5.3).
-    """
-
-    heads: PositiveCount
-    head_dim: PositiveCount
-    selected_tokens: PositiveCount
-    head_weights: bool = True
-    shared: bool = False
-
-    def matrix_parameters(self, hidden_size: int, query_width: int) -> int:
-        """Queries (from `query_width` inputs), the key, and head weights [element]."""
-        if self.shared:
-            return 0
-        queries = query_width * self.heads * self.head_dim
-        return queries + hidden_size * (self.head_dim + self.head_weights * self.heads)
-
-    @property
-    def vector_parameters(self) -> int:
-        """Norms, or one norm with bias [element]."""
-        return 0 if self.shared else 2 * self.head_dim
-
-    @property
-    def cache_elements_per_token(self) -> int:
-        """One key [element]."""
-        return 0 if self.shared else self.head_dim
-
-    @property
-    def flop_per_cached_token(self) -> int:
-        """FLOP per query token and cached token: scores of all heads."""
-        return 0 if self.shared else 2 * self.heads * self.head_dim
-
-
-class _IndexedMixer(TokenMixer):
-    """What attention with an optional index answers."""
-
-    indexer: Indexer | None = None
-
-    @property
-    def selected_tokens(self) -> int | None:
-        """Cached tokens one query reads after an index has chosen them [token]; None: all."""
-        return self.indexer.selected_tokens if self.indexer else None
-
-    @property
-    def index_elements_per_token(self) -> int:
-        """Of the cached elements per token, those that the index reads for all [element]."""
-        return self.indexer.cache_elements_per_token if self.indexer else 0
-
-    @property
-    def index_flop_per_cached_token(self) -> int:
-        """FLOP of the index of one layer per query token and cached token."""
-        return self.indexer.flop_per_cached_token if self.indexer else 0
-
-    def _index_matrices(self, hidden_size: int, query_width: int) -> int:
-        return self.indexer.matrix_parameters(hidden_size, query_width) if self.indexer else 0
-
-    @property
-    def _index_vectors(self) -> int:
-        return self.indexer.vector_parameters if self.indexer else 0
-
-
-class GroupedQueryAttention(_IndexedMixer):
+class GroupedQueryAttention(IndexedMixer):
     """Multi-head, grouped-query or multi-query softmax attention (Ainslie et al. 2023).
 
     Parameters
@@ -153,7 +80,7 @@ class GroupedQueryAttention(_IndexedMixer):
         gates = self.output_gate * outputs + self.head_gate * self.heads
         queries = self.heads * self.head_dim
         attention = hidden_size * (queries + self._projected_width + outputs + gates)
-        return attention + self._index_matrices(hidden_size, hidden_size)
+        return attention + self.index_matrices(hidden_size, hidden_size)
 
     def vector_parameters(self, hidden_size: int) -> int:
         """Biases, query-key norms and sinks of one layer [element]."""
@@ -163,7 +90,7 @@ class GroupedQueryAttention(_IndexedMixer):
             + self.output_bias * hidden_size
             + self.qk_norm * normed * self.head_dim
             + self.sinks * self.heads
-            + self._index_vectors
+            + self.index_vectors
         )
 
     @property
@@ -182,7 +109,7 @@ class GroupedQueryAttention(_IndexedMixer):
         return 2 * self.heads * (self.head_dim + self._value_dim)
 
 
-class LatentAttention(_IndexedMixer):
+class LatentAttention(IndexedMixer):
     """Multi-head latent attention (MLA; DeepSeek-V2, arXiv 2405.04434), absorbed in decode.
 
     Parameters
@@ -222,13 +149,13 @@ class LatentAttention(_IndexedMixer):
         expand = self.kv_lora_rank * self.heads * (self.qk_nope_head_dim + self.v_head_dim)
         outputs = self.heads * self.v_head_dim
         gates = self.output_gate * outputs + self.head_gate * self.heads
-        index = self._index_matrices(hidden_size, self.q_lora_rank or hidden_size)
+        index = self.index_matrices(hidden_size, self.q_lora_rank or hidden_size)
         return query + compress + expand + hidden_size * (outputs + gates) + index
 
     def vector_parameters(self, hidden_size: int) -> int:
         """Biases and the norm of an index of one layer [element]."""
         compressed = (self.q_lora_rank or 0) + self.kv_lora_rank + self.qk_rope_head_dim
-        return self.projection_bias * (compressed + hidden_size) + self._index_vectors
+        return self.projection_bias * (compressed + hidden_size) + self.index_vectors
 
     @property
     def norm_parameters(self) -> int:

@@ -1,5 +1,6 @@
 """One accelerator: datasheet figures and measured kernel constants, each with its source."""
 
+from collections.abc import Callable
 from typing import Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
@@ -29,6 +30,16 @@ class Sourced(Spec, Generic[Value]):
 
     value: Value
     source: str = Field(min_length=1)
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        """Travel to worker processes; a parametrised class cannot be looked up by its name."""
+        (kind,) = self.__pydantic_generic_metadata__["args"]
+        return _restored, (kind, self.value, self.source)
+
+
+def _restored(kind: object, value: object, source: str) -> object:
+    parametrised = Sourced[kind]  # type: ignore[valid-type]
+    return parametrised.model_construct(value=value, source=source)
 
 
 class PriceRange(Spec):

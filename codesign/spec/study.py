@@ -179,7 +179,7 @@ class Study(Spec):
     routing: RoutingChoice = "own"
     draft: AnyDraft = Draft()
     acceptance: AnyAcceptance = DEFAULT_ACCEPTANCE
-    train_tokens: TokenCount | None = None
+    train_tokens: TokenCount | None = Field(default=None, gt=0)
     space: Space = Space()
     objectives: Items[AnyObjective] = Field(
         default=(ObjectiveChoice(name="sd_speedup"),), min_length=1

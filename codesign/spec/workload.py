@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from codesign.spec.base import Count, Items, PositiveCount, Spec
+from codesign.spec.base import Count, Items, PositiveCount, Seconds, Spec
 
 
 class BatchShare(Spec):
@@ -58,10 +58,13 @@ class Workload(Spec):
         Sequences per replica, or a mix by share of generated tokens.
     context : int
         Cached tokens per sequence [token].
+    tpot_limit : quantity, optional
+        Time per token that counts as goodput [s].
     """
 
     target_batch_size: BatchMix = Field(min_length=1)
     context: Count = 4096
+    tpot_limit: Seconds | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -45,6 +45,10 @@ class Draws:
         return len(self.scenarios)
 
 
+NO_DRAWS: Final = Draws((), np.zeros((0, 0)), ())
+"""The values in use are all there is."""
+
+
 def draw_scenarios(study: Study, scenario: Scenario) -> Draws:
     """Draw scenarios from scrambled Sobol points of the study's seed.
 
@@ -108,9 +112,7 @@ def drawn_router(
     proportional = recency * beyond / (request + recency * mean)
     most = (1.0 - popularity - beyond) / (1.0 / decay - mean)
     recency = min(proportional, most)
-    return replace(
-        router, popularity=popularity, request=beyond - recency * mean, recency=recency
-    )
+    return replace(router, popularity=popularity, request=beyond - recency * mean, recency=recency)
 
 
 def _routers(

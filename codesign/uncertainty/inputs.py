@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import ndtri
@@ -15,7 +16,7 @@ from codesign.spec.study import Study
 from codesign.spec.uncertainty import KernelErrors
 
 Sample = Callable[[FloatArray], FloatArray]
-"""From points in (0, 1) to values."""
+"""From points in (0, 1) to values; not a closure, so that it travels to worker processes."""
 
 PUBLISHED_WINDOW = 4
 
@@ -45,29 +46,35 @@ class UncertainInput:
 
 def triangular(low: float, peak: float, high: float) -> Sample:
     """Return the sampler of a triangle, its peak moved into the range if need be."""
-    low, high = min(low, peak), max(high, peak)
+    return partial(_triangular, low=min(low, peak), peak=peak, high=max(high, peak))
+
+
+def _triangular(points: FloatArray, low: float, peak: float, high: float) -> FloatArray:
     width = high - low
-
-    def sample(points: FloatArray) -> FloatArray:
-        if width == 0:
-            return np.full_like(points, peak)
-        split = (peak - low) / width
-        rising = low + np.sqrt(points * width * max(peak - low, 0.0))
-        falling = high - np.sqrt((1 - points) * width * max(high - peak, 0.0))
-        return np.where(points < split, rising, falling)
-
-    return sample
+    if width == 0:
+        return np.full_like(points, peak)
+    split = (peak - low) / width
+    rising = low + np.sqrt(points * width * max(peak - low, 0.0))
+    falling = high - np.sqrt((1 - points) * width * max(high - peak, 0.0))
+    return np.where(points < split, rising, falling)
 
 
 def normal(value: float, error: float, low: float = 0.0, high: float = np.inf) -> Sample:
     """Return the sampler of a normal around a measured value, kept within [low, high]."""
-    return lambda points: np.clip(value + error * ndtri(points), low, high)
+    return partial(_normal, value=value, error=error, low=low, high=high)
+
+
+def _normal(points: FloatArray, value: float, error: float, low: float, high: float) -> FloatArray:
+    return np.clip(value + error * ndtri(points), low, high)
 
 
 def factor(error: float) -> Sample:
     """Return the sampler of a log-normal factor of mean 1."""
-    sd = float(np.sqrt(np.log1p(error**2)))
-    return lambda points: np.exp(sd * ndtri(points) - sd**2 / 2)
+    return partial(_factor, sd=float(np.sqrt(np.log1p(error**2))))
+
+
+def _factor(points: FloatArray, sd: float) -> FloatArray:
+    return np.asarray(np.exp(sd * ndtri(points) - sd**2 / 2))
 
 
 def uncertain_inputs(study: Study, scenario: Scenario) -> list[UncertainInput]:

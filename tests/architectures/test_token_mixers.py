@@ -4,14 +4,10 @@ import pytest
 
 from codesign.architectures import load_architecture
 from codesign.architectures.caches import cache_sizes
-from codesign.spec.attention import (
-    GroupedQueryAttention,
-    Indexer,
-    LatentAttention,
-    LightningAttention,
-    Mamba2,
-    ShortConvolution,
-)
+from codesign.spec.attention import GroupedQueryAttention, LatentAttention
+from codesign.spec.indexer import Indexer
+from codesign.spec.mamba import Mamba2
+from codesign.spec.recurrent import LightningAttention, ShortConvolution
 
 GQA = GroupedQueryAttention(layers=1, heads=32, kv_heads=4, head_dim=128)
 MLA = LatentAttention(

@@ -9,7 +9,6 @@ from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import (
     ExpertFields,
-    experts_of,
     first_dense,
     first_dense_fields,
     sparse_and_dense,
@@ -56,7 +55,7 @@ def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
     return (
         grouped_query_fields(architecture)
-        | EXPERTS.write(experts_of(architecture))
+        | EXPERTS.write(architecture)
         | first_dense_fields(architecture, "prefix_dense_intermediate_size")
     )
 

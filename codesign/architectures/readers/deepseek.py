@@ -10,7 +10,6 @@ from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import (
     GROUPS,
     ExpertFields,
-    experts_of,
     first_dense,
     first_dense_fields,
     sparse_and_dense,
@@ -31,9 +30,7 @@ def read(config: Config) -> Architecture:
 def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
     return (
-        latent_fields(architecture)
-        | EXPERTS.write(experts_of(architecture))
-        | first_dense_fields(architecture)
+        latent_fields(architecture) | EXPERTS.write(architecture) | first_dense_fields(architecture)
     )
 
 

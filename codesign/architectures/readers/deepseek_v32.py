@@ -5,13 +5,12 @@ from typing import Any
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import (
-    experts_of,
     first_dense,
     first_dense_fields,
     sparse_and_dense,
 )
 from codesign.architectures.readers.deepseek import EXPERTS
-from codesign.architectures.token_mixers import latent, latent_fields, spread
+from codesign.architectures.token_mixers import latent, latent_fields, mixers_of, spread
 from codesign.errors import UsageError
 from codesign.spec.architecture import Architecture
 from codesign.spec.attention import LatentAttention
@@ -52,7 +51,7 @@ def _shares(config: Config) -> list[bool]:
 
 def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
-    groups = [mixer for mixer in architecture.attention if isinstance(mixer, LatentAttention)]
+    groups = mixers_of(architecture, LatentAttention)
     index = groups[0].indexer
     if index is None:
         raise UsageError(f"{architecture.name}: this family needs an index")
@@ -65,7 +64,7 @@ def write(architecture: Architecture) -> dict[str, Any]:
         | {"index_n_heads": index.heads, "index_head_dim": index.head_dim}
         | {"index_topk": index.selected_tokens}
         | ({"indexer_types": words} if layers["shared"] else {})
-        | EXPERTS.write(experts_of(architecture))
+        | EXPERTS.write(architecture)
         | first_dense_fields(architecture)
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, experts_of, sparse_and_dense
+from codesign.architectures.feed_forward import ExpertFields, sparse_and_dense
 from codesign.architectures.token_mixers import grouped_query, grouped_query_fields
 from codesign.spec.architecture import Architecture
 
@@ -46,7 +46,7 @@ def write(architecture: Architecture) -> dict[str, Any]:
     width = {"intermediate_size": architecture.draft_ffn_width} if dense else {}
     return (
         grouped_query_fields(architecture)
-        | EXPERTS.write(experts_of(architecture))
+        | EXPERTS.write(architecture)
         | {"moe_layer_start_index": dense, "moe_layer_end_index": architecture.layers - 1}
         | width
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, FeedForward, experts_of
+from codesign.architectures.feed_forward import ExpertFields, FeedForward
 from codesign.architectures.token_mixers import (
     biases,
     grouped_query,
@@ -39,7 +39,7 @@ def read(config: Config) -> Architecture:
 
 def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
-    return grouped_query_fields(architecture) | EXPERTS.write(experts_of(architecture))
+    return grouped_query_fields(architecture) | EXPERTS.write(architecture)
 
 
 FAMILY = Family(

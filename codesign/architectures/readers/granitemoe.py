@@ -7,7 +7,7 @@ from typing import Any
 
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, FeedForward, experts_of
+from codesign.architectures.feed_forward import ExpertFields, FeedForward
 from codesign.architectures.token_mixers import (
     biases,
     grouped_query,
@@ -15,7 +15,7 @@ from codesign.architectures.token_mixers import (
     softmax_layers,
 )
 from codesign.spec.architecture import Architecture
-from codesign.spec.recurrent import Mamba2
+from codesign.spec.mamba import Mamba2
 from codesign.spec.token_mixer import TokenMixer
 
 EXPERTS = ExpertFields(
@@ -73,7 +73,7 @@ def _mamba_head_dim(config: Config) -> int:
 
 def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
-    experts = EXPERTS.write(experts_of(architecture))
+    experts = EXPERTS.write(architecture)
     if len(architecture.attention) != 1:  # a hybrid: the order of its layers is in a base only
         return experts
     fields = grouped_query_fields(architecture) | experts

@@ -4,7 +4,7 @@ from typing import Any
 
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, FeedForward, experts_of
+from codesign.architectures.feed_forward import ExpertFields, FeedForward
 from codesign.architectures.token_mixers import biases, grouped_query, grouped_query_fields
 from codesign.errors import UsageError
 from codesign.spec.architecture import Architecture
@@ -35,11 +35,11 @@ def read(config: Config) -> Architecture:
 
 def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
-    moe = experts_of(architecture)
-    if moe.shared_experts != 1 or moe.shared_width not in (None, moe.expert_width):
+    fields, moe = EXPERTS.write(architecture), architecture.moe
+    if moe and (moe.shared_experts != 1 or moe.shared_width not in (None, moe.expert_width)):
         raise UsageError(f"{architecture.name}: transformers builds one shared expert, no other")
-    width = {"intermediate_size": moe.expert_width}
-    return grouped_query_fields(architecture) | EXPERTS.write(moe) | width
+    width = {"intermediate_size": fields["moe_intermediate_size"]}
+    return grouped_query_fields(architecture) | fields | width
 
 
 FAMILY = Family(

@@ -5,7 +5,7 @@ from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import ExpertFields, sparse_and_dense
 from codesign.architectures.token_mixers import every, grouped_query
 from codesign.spec.architecture import Architecture
-from codesign.spec.recurrent import Mamba1
+from codesign.spec.mamba import Mamba1
 from codesign.spec.token_mixer import TokenMixer
 
 EXPERTS = ExpertFields(experts=("num_experts",), width=("intermediate_size",))

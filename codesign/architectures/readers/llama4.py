@@ -8,7 +8,7 @@ from typing import Any
 
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
-from codesign.architectures.feed_forward import ExpertFields, experts_of, sparse_and_dense
+from codesign.architectures.feed_forward import ExpertFields, sparse_and_dense
 from codesign.architectures.token_mixers import biases, every, grouped_query, grouped_query_fields
 from codesign.errors import UsageError
 from codesign.spec.architecture import Architecture
@@ -54,21 +54,20 @@ def _windows(config: Config) -> list[int | None]:
 
 def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
-    dense = sum(group.layers for group in architecture.dense)
-    moe = experts_of(architecture)
-    if dense % moe.layers:
+    experts = EXPERTS.write(architecture)
+    sparse = architecture.moe.layers if architecture.moe else 0
+    if architecture.layers % sparse:
         raise UsageError(f"{architecture.name}: sparse layers must be every n-th of this family")
     attention = grouped_query_fields(architecture)
     chunk = attention.pop("sliding_window", None)
-    words = [
-        "chunked_attention" if word.startswith("sliding") else word
-        for word in attention["layer_types"]
-    ]
+    words = attention.get("layer_types", [])
+    chunked = ["chunked_attention" if word.startswith("sliding") else word for word in words]
     return (
         attention
-        | EXPERTS.write(moe)
-        | {"interleave_moe_layer_step": dense // moe.layers + 1, "attention_chunk_size": chunk}
-        | {"intermediate_size_mlp": architecture.draft_ffn_width, "layer_types": words}
+        | experts
+        | {"interleave_moe_layer_step": architecture.layers // sparse}
+        | {"attention_chunk_size": chunk, "intermediate_size_mlp": architecture.draft_ffn_width}
+        | ({"layer_types": chunked} if chunked else {})
     )
 
 

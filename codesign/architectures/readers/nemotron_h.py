@@ -9,10 +9,14 @@ from typing import Any
 from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import GROUPS, ExpertFields, FeedForward
-from codesign.architectures.token_mixers import grouped_query, grouped_query_fields, spread
-from codesign.spec.architecture import Architecture, MixtureOfExperts
-from codesign.spec.attention import GroupedQueryAttention
-from codesign.spec.recurrent import Mamba2
+from codesign.architectures.token_mixers import (
+    grouped_query,
+    grouped_query_fields,
+    mixers_of,
+    spread,
+)
+from codesign.spec.architecture import Architecture
+from codesign.spec.mamba import Mamba2
 from codesign.spec.token_mixer import TokenMixer
 
 EXPERTS = ExpertFields(
@@ -103,10 +107,9 @@ def _feed_forward(config: Config, layers: list[str]) -> FeedForward:
 
 def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
-    moe, mixers = architecture.moe, architecture.attention
-    mamba = next(mixer for mixer in mixers if isinstance(mixer, Mamba2))
+    mamba = mixers_of(architecture, Mamba2)[0]
     attention = {}
-    if any(isinstance(mixer, GroupedQueryAttention) for mixer in mixers):
+    if len(architecture.attention) > 1:
         attention = grouped_query_fields(architecture)
     return (
         attention
@@ -114,7 +117,7 @@ def write(architecture: Architecture) -> dict[str, Any]:
         | {"mamba_head_dim": mamba.head_dim, "n_groups": mamba.groups}
         | {"ssm_state_size": mamba.state_dim, "conv_kernel": mamba.kernel}
         | {"use_conv_bias": mamba.convolution_bias, "use_bias": mamba.projection_bias}
-        | (_expert_fields(moe) if moe else {})
+        | _expert_fields(architecture)
         | ({"intermediate_size": architecture.dense[0].width} if architecture.dense else {})
     )
 
@@ -129,10 +132,13 @@ def _order(architecture: Architecture) -> list[str]:
     return spread({word: count for word, count in layers.items() if count})
 
 
-def _expert_fields(moe: MixtureOfExperts) -> dict[str, Any]:
+def _expert_fields(architecture: Architecture) -> dict[str, Any]:
     """The class builds one shared expert, as wide as all together."""
+    moe = architecture.moe
+    if moe is None:
+        return {}
     together = moe.shared_experts * (moe.shared_width or moe.expert_width)
-    return EXPERTS.write(moe) | {
+    return EXPERTS.write(architecture) | {
         "n_shared_experts": int(moe.shared_experts > 0),
         "moe_shared_expert_intermediate_size": together,
         "moe_latent_size": moe.latent_width,

@@ -6,7 +6,6 @@ from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import (
     ExpertFields,
-    experts_of,
     sparse_and_dense,
     stepped,
     stepped_fields,
@@ -34,7 +33,7 @@ def write(architecture: Architecture) -> dict[str, Any]:
     return (
         attention
         | {"qkv_bias": attention["attention_bias"]}
-        | EXPERTS.write(experts_of(architecture))
+        | EXPERTS.write(architecture)
         | stepped_fields(architecture)
     )
 

@@ -6,7 +6,6 @@ from codesign.architectures.config import Config
 from codesign.architectures.family import Family, assemble
 from codesign.architectures.feed_forward import (
     ExpertFields,
-    experts_of,
     sparse_and_dense,
     stepped,
     stepped_fields,
@@ -32,7 +31,7 @@ def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
     return (
         grouped_query_fields(architecture)
-        | EXPERTS.write(experts_of(architecture))
+        | EXPERTS.write(architecture)
         | stepped_fields(architecture)
     )
 

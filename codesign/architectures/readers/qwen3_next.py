@@ -16,6 +16,7 @@ from codesign.architectures.token_mixers import (
     every,
     grouped_query,
     grouped_query_fields,
+    mixers_of,
     softmax_layers,
     spread,
 )
@@ -63,8 +64,8 @@ def _delta(config: Config, layers: int) -> GatedDeltaNet:
 
 def write(architecture: Architecture) -> dict[str, Any]:
     """Return the fields of a config.json."""
-    moe = EXPERTS.write(architecture.moe) if architecture.moe else {}
-    delta = next(mixer for mixer in architecture.attention if isinstance(mixer, GatedDeltaNet))
+    moe = EXPERTS.write(architecture) if architecture.moe else {}
+    delta = mixers_of(architecture, GatedDeltaNet)[0]
     softmax = architecture.layers - delta.layers
     return (
         grouped_query_fields(architecture)

@@ -36,15 +36,8 @@ def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
     runs = [serve_run(r, named(sample, i, len(found))) for i, r in enumerate(found)]
     if len(found) > 1 and not (sample.text or "").lstrip().startswith("["):
         note = f"{len(found)} results follow each other in one file (--append-result)"
-        runs[0] = noted(runs[0], note)
+        runs[0] = runs[0].noting(note)
     return runs
-
-
-def noted(observation: Observation, *notes: str) -> Observation:
-    """Return an observation with further notes."""
-    from dataclasses import replace
-
-    return replace(observation, notes=(*observation.notes, *notes))
 
 
 def serve_run(record: Record, where: str) -> Observation:

@@ -1,0 +1,126 @@
+"""Fused routed experts: which rows, what they load and compute."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from codesign.calibration.kernels.benchmark_routing import benchmark_unique_experts
+from codesign.calibration.kernels.rows import (
+    MILLISECOND,
+    TimedKernels,
+    column,
+    kernel_names,
+    labels,
+    without,
+)
+from codesign.calibration.kernels.tables import FORMATS, PACKAGE, read_versions, richest_version
+from codesign.spec.hardware import Backend
+from codesign.spec.precision import BYTES_PER_ELEMENT, Dtype
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SHAPE: Final = ["num_experts", "topk", "hidden_size", "inter_size"]
+MOST_TOKENS: Final = 4096
+"""Larger passes are prefill."""
+
+MOST_SHARDS: Final = 8
+WIDTH_STEP: Final = 64
+"""Designs come in multiples of this on every GPU; other widths fall into padded tiles."""
+
+UNGATED: Final = {(128, 6, 2688, 1856), (512, 22, 2048, 5120), (512, 22, 1024, 2688)}
+"""Nemotron-3 shapes: two matrices per expert, not three."""
+
+GROUP_LIMITED: Final = (256, 8, 7168, 2048)
+"""DeepSeek-V3; vLLM and SGLang time it with its group-limited router, on half the experts."""
+
+
+def routed_kernels(device: str, backend: Backend, dtype: Dtype) -> TimedKernels | None:
+    """Return the fused-MoE measurements of one device, engine and number format.
+
+    Parameters
+    ----------
+    device : str
+        Bundled profile.
+    backend : Backend
+    dtype : Dtype
+
+    Returns
+    -------
+    TimedKernels or None
+        None where nothing usable was measured.
+    """
+    if dtype not in FORMATS:
+        return None
+    versions = {
+        name: rows[rows["moe_dtype"] == FORMATS[dtype]]
+        for name, rows in read_versions(device, "moe", backend, "moe_perf").items()
+    }
+    chosen = richest_version(versions, SHAPE)
+    if chosen is None:
+        return None
+    version, rows = chosen
+    kept, left_out = without(rows, _reasons(rows, backend))
+    if kept.empty:
+        return None
+    source = f"{PACKAGE} moe_perf, {backend} {version}, {kernel_names(kept)}"
+    return timed(kept, dtype, source, left_out)
+
+
+def timed(
+    rows: "DataFrame", dtype: Dtype, source: str, left_out: dict[str, int] | None = None
+) -> TimedKernels:
+    """Turn rows in the tables' columns into bytes and FLOP.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With ``expected_unique_experts`` where known; otherwise the benchmark's own.
+    """
+    width = column(rows, "inter_size") / column(rows, "moe_tp_size")
+    expert = _matrices(rows) * column(rows, "hidden_size") * width
+    unique = _unique(rows)
+    return TimedKernels(
+        traffic=unique * expert * BYTES_PER_ELEMENT[dtype],
+        flop=2.0 * column(rows, "num_tokens") * column(rows, "topk") * expert,
+        seconds=column(rows, "latency") * MILLISECOND,
+        configuration=labels(rows, SHAPE),
+        source=source,
+        width=width,
+        whole=column(rows, "moe_tp_size") == 1,
+        left_out=left_out or {},
+    )
+
+
+def _reasons(rows: "DataFrame", backend: Backend) -> dict[str, "object"]:
+    width = rows["inter_size"] / rows["moe_tp_size"]
+    tuples = rows[SHAPE].apply(tuple, axis=1) == GROUP_LIMITED
+    slow = rows["kernel_source"] == "sglang_flashinfer_cutlass_moe"
+    return {
+        "expert-parallel ranks, whose load the table does not say": rows["moe_ep_size"] > 1,
+        f"more than {MOST_TOKENS:,} tokens: prefill": rows["num_tokens"] > MOST_TOKENS,
+        f"more than {MOST_SHARDS} shards": rows["moe_tp_size"] > MOST_SHARDS,
+        f"width per GPU no multiple of {WIDTH_STEP}: padded tiles": width % WIDTH_STEP != 0,
+        "group-limited routing: half the experts are loaded": tuples & (backend != "trtllm"),
+        "corrupt: no positive time": ~(rows["latency"] > 0),
+        "wrong kernel: an untuned CUTLASS path for two-matrix experts": slow,
+    }
+
+
+def _matrices(rows: "DataFrame") -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    if "n_matrices" in rows:
+        return column(rows, "n_matrices")
+    shapes = rows[SHAPE].itertuples(index=False, name=None)
+    return np.array([2.0 if shape in UNGATED else 3.0 for shape in shapes])
+
+
+def _unique(rows: "DataFrame") -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    if "expected_unique_experts" in rows:
+        return column(rows, "expected_unique_experts")
+    cells = rows[["distribution", "num_experts", "topk", "num_tokens"]]
+    return np.array(
+        [
+            benchmark_unique_experts(str(how), int(experts), int(top_k), int(tokens))
+            for how, experts, top_k, tokens in cells.itertuples(index=False, name=None)
+        ]
+    )

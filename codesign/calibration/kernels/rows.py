@@ -1,0 +1,83 @@
+"""Timed kernels as the model sees them: bytes, FLOP and what shape they belong to."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from codesign.model.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+MILLISECOND: Final = 1e-3
+
+
+@dataclass(frozen=True)
+class TimedKernels:
+    """Measurements of one kernel on one device, engine and number format.
+
+    Parameters
+    ----------
+    traffic, flop, seconds : ndarray, shape (rows,)
+        Bytes moved [B], work [FLOP], measured time [s].
+    configuration : ndarray of str, shape (rows,)
+        Shape that rows share; what is left out together.
+    width : ndarray, shape (rows,), optional
+        Width of a routed expert on one GPU, where narrow ones are slower [element].
+    whole : ndarray of bool, shape (rows,), optional
+        Rows of unsharded experts.
+    source : str
+        Engine version and kernel names.
+    left_out : dict of str to int
+        Reason and number of rows that are not here.
+    """
+
+    traffic: FloatArray
+    flop: FloatArray
+    seconds: FloatArray
+    configuration: NDArray[np.str_]
+    source: str
+    width: FloatArray | None = None
+    whole: NDArray[np.bool_] | None = None
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+def without(
+    rows: "DataFrame", reasons: dict[str, "Series[bool]"]
+) -> tuple["DataFrame", dict[str, int]]:
+    """Drop rows for stated reasons; a row counts under the first that holds.
+
+    Parameters
+    ----------
+    rows : DataFrame
+    reasons : dict of str to Series of bool
+        By reason, which rows it excludes.
+    """
+    counts, kept = {}, np.ones(len(rows), dtype=np.bool_)
+    for reason, excluded in reasons.items():
+        now = kept & excluded.to_numpy(dtype=np.bool_)
+        if now.any():
+            counts[reason] = int(now.sum())
+        kept &= ~now
+    return rows[kept], counts
+
+
+def column(rows: "DataFrame", name: str) -> FloatArray:
+    """Return one column as floating-point numbers."""
+    return rows[name].to_numpy(dtype=np.float64)
+
+
+def labels(rows: "DataFrame", names: list[str]) -> NDArray[np.str_]:
+    """Return one label per row, ``128/8/2048/768``."""
+    joined = rows[names[0]].astype(str)
+    for name in names[1:]:
+        joined = joined + "/" + rows[name].astype(str)
+    return joined.to_numpy(dtype=np.str_)
+
+
+def kernel_names(rows: "DataFrame") -> str:
+    """Return the kernels measured, the most frequent first."""
+    counts = rows["kernel_source"].value_counts()
+    return " + ".join(str(name) for name in counts.index[:3])

@@ -1,0 +1,67 @@
+"""inference-perf stage summaries: all times in seconds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from codesign.calibration.detect import Reader
+from codesign.calibration.latency_readers.fields import (
+    Record,
+    lacks_keys,
+    mean_context,
+    named,
+    number,
+    records,
+)
+from codesign.calibration.observation import Observation, Timing
+from codesign.calibration.options import CalibrationOptions
+from codesign.calibration.sample import Sample
+from codesign.errors import DataError
+
+TITLE = "inference-perf stage metrics"
+
+
+def _lacks(sample: Sample) -> str | None:
+    return lacks_keys(sample, "load_summary", "successes", "normalized_time_per_output_token")
+
+
+def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
+    found = records(sample)
+    return [_stage(record, named(sample, i, len(found))) for i, record in enumerate(found)]
+
+
+def _stage(record: Record, where: str) -> Observation:
+    successes = _table(record, "successes")
+    latency = _table(successes, "latency")
+    token = _timing(latency, "time_per_output_token", where)
+    if token is None:
+        raise DataError(f"{where}: no successes.latency.time_per_output_token (streaming off?)")
+    prompt, output = (number(_table(successes, f"{n}_len"), "mean", where) for n in ("prompt", "output"))
+    rate = number(_table(successes, "throughput"), "requests_per_sec", where)
+    whole = _timing(latency, "request_latency", where)
+    mean = rate * whole.mean if rate and whole and whole.mean else None
+    asked = number(_table(record, "load_summary"), "concurrency", where, zero=False)
+    return Observation(
+        source=where,
+        title=TITLE,
+        batch_size=asked,
+        mean_batch_size=mean,
+        context=mean_context(prompt, output),
+        per_token=token,
+        per_chunk=_timing(latency, "inter_token_latency", where),
+        samples=int(number(successes, "count", where) or 1),
+        notes=("whether speculative decoding was on is not in the file",),
+    )
+
+
+def _table(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = record.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _timing(latency: Mapping[str, Any], name: str, where: str) -> Timing | None:
+    table = _table(latency, name)
+    mean, median = (number(table, key, where, zero=False) for key in ("mean", "median"))
+    return Timing(mean, median) if mean or median else None
+
+
+READER = Reader("inference-perf", TITLE, _lacks, _read)

@@ -1,0 +1,80 @@
+"""trtllm-bench ``--report_json``; TPOT only with ``--streaming``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from codesign.calibration.detect import Reader
+from codesign.calibration.latency_readers.fields import (
+    Record,
+    lacks_keys,
+    mean_context,
+    named,
+    number,
+    records,
+    text,
+)
+from codesign.calibration.observation import Observation, Timing
+from codesign.calibration.options import CalibrationOptions
+from codesign.calibration.sample import Sample
+from codesign.errors import DataError
+
+TITLE = "trtllm-bench report"
+
+
+def _lacks(sample: Sample) -> str | None:
+    return lacks_keys(sample, "world_info", "request_info", "performance")
+
+
+def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
+    found = records(sample)
+    return [_report(record, named(sample, i, len(found))) for i, record in enumerate(found)]
+
+
+def _report(record: Record, where: str) -> Observation:
+    streaming, requests = _table(record, "streaming_metrics"), _table(record, "request_info")
+    mean = number(streaming, "avg_tpot_ms", where, zero=False)
+    if mean is None:
+        raise DataError(f"{where}: {TITLE} without streaming_metrics; run it with --streaming")
+    median = number(_table(streaming, "tpot_percentiles"), "p50", where, zero=False)
+    decoding = record.get("decoding_stats")
+    length, drafted = _speculation(decoding if isinstance(decoding, Mapping) else {}, where)
+    together = number(requests, "avg_num_concurrent_requests", where, zero=False)
+    return Observation(
+        source=where,
+        title=TITLE,
+        backend="trtllm",
+        model=text(_table(record, "engine"), "model"),
+        batch_size=together,
+        mean_batch_size=together,
+        draft_tokens=0.0 if decoding is None else drafted,
+        context=mean_context(
+            number(requests, "avg_input_length", where),
+            number(requests, "avg_output_length", where),
+        ),
+        per_token=Timing(mean, median).scaled(1e-3),
+        stated_length=length,
+        samples=int(number(requests, "num_requests", where) or 1),
+        notes=("the batch size is the mean number of concurrent requests",),
+    )
+
+
+def _speculation(decoding: Mapping[str, Any], where: str) -> tuple[float | None, float | None]:
+    """Acceptance length, and K where it and the share of accepted drafts agree on a number."""
+    tables = (
+        _table(decoding, f"{name}_percentiles")
+        for name in ("acceptance_length", "draft_acceptance_rate")
+    )
+    length, rate = (number(table, "average", where) for table in tables)
+    if not length or not rate:
+        return length, None
+    guess = (length - 1) / rate
+    near = abs(guess - round(guess)) <= 0.1
+    return length, float(round(guess)) if near else None
+
+
+def _table(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = record.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+READER = Reader("trtllm-bench", TITLE, _lacks, _read)

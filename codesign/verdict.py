@@ -1,0 +1,127 @@
+"""What to do, in one sentence, and what stands in the way of something better."""
+
+from codesign.designs import AXES, Designs
+from codesign.errors import InfeasibleError
+from codesign.model.arrays import FloatArray
+from codesign.objectives import Objective
+from codesign.records import Record
+from codesign.search.decision import Decision
+from codesign.search.enumerate import Enumeration
+from codesign.search.problem import Problem
+from codesign.search.space import DesignSpace
+
+POINT_TIE = 0.01
+"""Without draws a gain below this is called a tie: no prediction is better than that."""
+
+
+def design_name(design: Record) -> str:
+    """Return a design in words."""
+    return (
+        f"{design['experts']} experts, top-{design['top_k']}, {design['shared_experts']} shared, "
+        f"width {design['expert_width']}, K = {design['draft_tokens']}"
+    )
+
+
+def verdict(
+    objective: Objective, best: Record, reference: Record, decision: Decision | None
+) -> Record:
+    """Say what to build, from paired draws where there are any.
+
+    A tie is called where the 5-95 % interval of the paired gain includes none.
+
+    Returns
+    -------
+    dict
+        ``text``, ``choice`` ("best" or "reference"), ``objective``, ``gain``, ``interval``.
+    """
+    sign = 1.0 if objective.direction == "maximize" else -1.0
+    own = reference["objectives"][objective.name]
+    paired = decision.gain() if decision is not None else None
+    if paired is not None:
+        gain, limits = paired
+        low = min(sign * limits[0], sign * limits[1])
+        qualifier = f" ({limits[0]:+.1%} to {limits[1]:+.1%}, 5-95 %)"
+        better = low > 0
+    else:
+        gain = best["objectives"][objective.name] / own - 1.0 if own else 0.0
+        limits, qualifier = None, " (point estimate, not weighed against uncertainty)"
+        better = sign * gain > POINT_TIE or not own
+    name = design_name(best["design"])
+    if best["design"] == reference["design"]:
+        text = "keep the reference: no feasible design beats it"
+    elif better:
+        text = f"build {name}: {objective.name} {gain:+.1%}{qualifier} against the reference"
+    else:
+        text = f"tie: keep the reference; the best, {name}, gains {gain:+.1%}{qualifier}"
+    return {
+        "text": text,
+        "choice": "best" if better else "reference",
+        "objective": objective.name,
+        "gain": gain,
+        "interval": None if limits is None else list(limits),
+    }
+
+
+def binding_constraints(problem: Problem, found: Enumeration) -> list[Record]:
+    """Return the constraints that keep a better design out, dearest first."""
+    sign = 1.0 if problem.objectives[0].direction == "maximize" else -1.0
+    rows = []
+    for name, champion in found.without.items():
+        winner = champion.winner(problem)
+        if winner is None or champion.score <= found.best.score:
+            continue
+        rows.append(
+            {
+                "constraint": name,
+                "objective_without": sign * champion.score,
+                "gain_without": champion.score / found.best.score - 1.0,
+                "design_without": winner.rows()[0],
+            }
+        )
+    return sorted(rows, key=lambda row: -abs(row["gain_without"]))
+
+
+def axes_on_bounds(space: DesignSpace, best: Designs) -> list[str]:
+    """Return the axes with several values on whose lowest or highest the best design lies.
+
+    No shared experts and no drafts are ends that cannot be moved.
+    """
+    row = best.rows()[0]
+    flagged = []
+    for axis, values in space.axes.items():
+        natural = axis in ("shared_experts", "draft_tokens") and row[axis] == 0
+        if len(values) > 1 and row[axis] in (values[0], values[-1]) and not natural:
+            flagged.append(axis)
+    return flagged
+
+
+def infeasible(problem: Problem, found: Enumeration) -> InfeasibleError:
+    """Say which constraint excludes how many, which design comes nearest, and what to relax."""
+    excluded = sorted(found.excluded.items(), key=lambda item: -item[1])
+    lines = [f"no design is feasible: {found.designs:,} designs, none meets every constraint"]
+    lines += [f"  {name} excludes {count:,}" for name, count in excluded if count]
+    nearest = found.nearest.winner(problem)
+    if nearest is not None:
+        lines += _shortfalls(problem, nearest)
+    freeing = [name for name, champion in found.without.items() if champion.tied]
+    if freeing:
+        lines.append(f"relax: without {' or '.join(freeing)} alone a design is feasible")
+    else:
+        lines.append("relax: no single constraint is to blame; lift or loosen several")
+    lines.append(
+        "(--no-constraint NAME lifts one, --constraint 'FIGURE<=VALUE' sets another limit)"
+    )
+    return InfeasibleError("\n".join(lines))
+
+
+def _shortfalls(problem: Problem, nearest: Designs) -> list[str]:
+    row = nearest.rows()[0]
+    lines = [f"least violating: {', '.join(f'{axis} {row[axis]}' for axis in AXES)}"]
+    for name, each in problem.evaluate(nearest).assessments.items():
+        if _first(each.violation) > 0:
+            lines.append(f"  {name}: {_first(each.value):.6g} against {_first(each.limit):.6g}")
+    return lines
+
+
+def _first(values: FloatArray) -> float:
+    return float(values.reshape(-1)[0])
