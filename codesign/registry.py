@@ -10,7 +10,7 @@ from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from codesign.errors import CodesignError, UsageError, did_you_mean
 
@@ -57,7 +57,7 @@ class Registry(Generic[Kind]):
             If there is none, or its module cannot be imported.
         """
         if name.endswith(".py"):
-            return self._sole_class(_module_of_file((folder or Path()) / name), name)
+            return self._sole_class(module_of_file((folder or Path()) / name), name)
         for entry in entry_points(group=self._package):
             if entry.name == name:
                 loaded: type[Kind] = _guarded(name, entry.load)
@@ -123,10 +123,21 @@ def _guarded(name: str, load: Any) -> Any:
         raise UsageError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
-def _module_of_file(path: Path) -> ModuleType:
+EXTENSION_MODULE: Final = "codesign_extension_"
+"""What the module of an extension given by its path is called by, before the path."""
+
+
+def module_of_file(path: Path) -> ModuleType:
+    """Import an extension from its file, once.
+
+    Raises
+    ------
+    UsageError
+        If there is no such file, or its import fails.
+    """
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    module_name = f"codesign_extension_{path.resolve().as_posix().replace('/', '_')}"
+    module_name = f"{EXTENSION_MODULE}{path.resolve().as_posix().replace('/', '_')}"
     if module_name in sys.modules:
         return sys.modules[module_name]
     spec = importlib.util.spec_from_file_location(module_name, path)

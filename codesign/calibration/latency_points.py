@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from codesign.calibration.observation import Observation
+from codesign.calibration.observation import Observation, Timing
 from codesign.calibration.options import CalibrationOptions
 from codesign.errors import DataError
 
-Meaning = Literal["target pass", "cycle", "per token", "whole batch"]
+Meaning = Literal["target pass", "step", "cycle", "per token", "whole batch"]
+STEP_TIMES: Final[tuple[Meaning, ...]] = ("target pass", "step", "cycle")
 
 DISAGREEMENT: Final = 0.15
 """Above it, two ways to the same figure are reported as contradicting each other."""
@@ -28,8 +29,9 @@ class LatencyPoint:
     Parameters
     ----------
     source : str
-    meaning : {"target pass", "cycle", "per token", "whole batch"}
-        Only the first two are step times.
+    meaning : {"target pass", "step", "cycle", "per token", "whole batch"}
+        Only the first three are step times: the target's kernels, one pass with its host time, a
+        draft-verify cycle (which is one pass where SD is off).
     seconds : float
     median_seconds : float, optional
         The same from medians, as a cross-check.
@@ -68,8 +70,10 @@ class LatencyPoint:
             lacks.append("--draft-tokens")
         if self.context is None:
             lacks.append("--context")
-        if self.meaning in ("per token", "whole batch"):
-            lacks.append("acceptance length" if self.meaning == "per token" else "--output-len")
+        if self.meaning == "per token":
+            lacks.append("acceptance length")
+        if self.meaning == "whole batch":
+            lacks.append("--output-len")
         return tuple(lacks)
 
 
@@ -158,7 +162,7 @@ def _of_step(point: LatencyPoint, known: Observation) -> LatencyPoint:
     seconds = known.step.best
     return replace(
         point,
-        meaning="target pass" if known.scope == "target" else "cycle",
+        meaning="target pass" if known.scope == "target" else known.scope,
         seconds=seconds,
         median_seconds=known.step.median,
         acceptance_length=length if known.scope == "cycle" else None,
@@ -205,10 +209,17 @@ def _of_tokens(point: LatencyPoint, known: Observation, notes: list[str]) -> Lat
     return replace(
         point,
         seconds=seconds,
-        median_seconds=length * token.median if token.median else None,
+        median_seconds=_median_cycle(token, chunk, length),
         token_seconds=token.best,
         acceptance_length=length,
     )
+
+
+def _median_cycle(token: Timing, chunk: Timing | None, length: float) -> float | None:
+    """The cross-check: the median gap, else the median time per token times the length."""
+    if chunk is not None and chunk.median is not None:
+        return chunk.median
+    return length * token.median if token.median else None
 
 
 def _compare(chunk: float | None, cycle: float, length: float, notes: list[str]) -> None:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Scope = Literal["target", "cycle"]
+Scope = Literal["target", "step", "cycle"]
+"""What a timed step holds: kernels of the target's pass; host time too; draft and overhead too."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ class Observation:
         m = b q of one pass, where b and q are not told apart [token].
     step : Timing, optional
         One engine step as timed by the engine itself; of what `scope` says.
-    scope : {"target", "cycle"}
-        The target's pass alone, or draft and verify.
+    scope : {"target", "step", "cycle"}
+        The target's kernels alone, with the host's time, or draft and verify together.
     per_token : Timing, optional
         Time per emitted token of one sequence, without the first token.
     per_chunk : Timing, optional

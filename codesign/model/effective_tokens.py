@@ -115,13 +115,17 @@ def _router_coefficients(
     router: RouterParameters, window: ArrayLike, batch_size: ArrayLike
 ) -> tuple[FloatArray, NDArray[np.intp]]:
     """Coefficients of distinct settings on the last axis, and which of them each element has."""
-    total, setting = np.zeros(()), np.zeros((), dtype=np.intp)
+    own = (router.skew, router.decay, router.popularity, router.request, router.recency)
+    if any(np.size(value) > 1 for value in own):  # draws on an axis of their own
+        settings, setting = _distinct(*own, window, batch_size)
+        return np.stack([_coefficients(*row) for row in settings.tolist()], axis=-1), setting
+    settings, setting = _distinct(window, batch_size)
+    total = np.zeros(())
     for part, weight in router.between or ((router, 1.0),):
-        settings, setting = _distinct(
-            part.skew, part.decay, part.popularity, part.request, part.recency, window, batch_size
-        )
-        tables = np.stack([_coefficients(*values) for values in settings.tolist()], axis=-1)
-        total = total + weight * tables
+        values = (part.skew, part.decay, part.popularity, part.request, part.recency)
+        scalars = tuple(float(np.reshape(value, -1)[0]) for value in values)
+        tables = [_coefficients(*scalars, *row) for row in settings.tolist()]
+        total = total + weight * np.stack(tables, axis=-1)
     return total, setting
 
 

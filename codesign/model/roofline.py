@@ -17,11 +17,18 @@ class Kernel:
         Time of the smallest launch [s].
     bandwidth, compute : array_like
         Achieved rates [B/s], [FLOP/s].
+    norm : float
+        p of the p-norm that joins byte and FLOP time: 1 adds them up, large p takes the larger [-].
+    narrow_width : float
+        Width of a routed expert from which its bandwidth falls, see `narrow_expert_efficiency`
+        [element].
     """
 
     floor: ArrayLike
     bandwidth: ArrayLike
     compute: ArrayLike
+    norm: float = 1.0
+    narrow_width: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,7 @@ def kernel_cost(kernel: Kernel, launches: ArrayLike, traffic: ArrayLike, flop: A
     Returns
     -------
     Cost
+        Byte and FLOP time as they add up: those of a p-norm are shortened in proportion.
 
     Examples
     --------
@@ -79,11 +87,20 @@ def kernel_cost(kernel: Kernel, launches: ArrayLike, traffic: ArrayLike, flop: A
     >>> float(kernel_cost(h100, 1, 8 * 9.44e6, 2 * 8 * 4.72e6).seconds)  # doctest: +ELLIPSIS
     5.095...e-05
     """
-    return Cost(
-        np.asarray(launches * np.asarray(kernel.floor, dtype=np.float64)),
-        np.asarray(traffic / np.asarray(kernel.bandwidth, dtype=np.float64)),
-        np.asarray(flop / np.asarray(kernel.compute, dtype=np.float64)),
-    )
+    floor = np.asarray(launches * np.asarray(kernel.floor, dtype=np.float64))
+    memory = np.asarray(traffic / np.asarray(kernel.bandwidth, dtype=np.float64))
+    compute = np.asarray(flop / np.asarray(kernel.compute, dtype=np.float64))
+    if kernel.norm == 1.0:
+        return Cost(floor, memory, compute)
+    kept = _overlap(memory, compute, kernel.norm)
+    return Cost(floor, memory * kept, compute * kept)
+
+
+def _overlap(memory: FloatArray, compute: FloatArray, norm: float) -> FloatArray:
+    """p-norm of byte and FLOP time over their sum; 1 where either is zero."""
+    longer = np.maximum(memory, compute)
+    shorter = np.minimum(memory, compute) / np.where(longer > 0, longer, 1.0)
+    return np.asarray((1.0 + shorter**norm) ** (1.0 / norm) / (1.0 + shorter))
 
 
 def total_seconds(costs: dict[str, Cost]) -> FloatArray:

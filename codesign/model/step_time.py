@@ -13,35 +13,36 @@ from codesign.model.roofline import Cost, Kernel, kernel_cost
 ACTIVATION_BYTES: Final = 2.0
 """Activations travel in bf16."""
 
-NARROW_WIDTH: Final = 64.0
-NARROW_EXPONENT: Final = 1.4
+NARROW_EXPONENT: Final = 1.5
+"""Fitted exponents of 9 devices x 3 engines lie between 1.3 and 1.8."""
 
 
-def narrow_expert_efficiency(width: ArrayLike) -> FloatArray:
+def narrow_expert_efficiency(width: ArrayLike, narrow_width: ArrayLike) -> FloatArray:
     """Share of the routed kernel's bandwidth that experts of one width per GPU reach.
 
     Parameters
     ----------
     width : array_like
         Intermediate width of one expert on one GPU [element].
+    narrow_width : array_like
+        Width that reaches half of it: 47 for H100 vLLM bf16, up to about 150 for fp4 [element].
 
     Returns
     -------
     ndarray
-        In (0, 1) [-].
+        In (0, 1], 1 / (1 + (narrow_width / width)^1.5) [-].
 
     Notes
     -----
-    1 / (1 + (64/width)^1.4) reproduces .84 .75 .58 of peak bandwidth at widths 384, 192 and 96
-    (Qwen3-30B-A3B over TP 2, 4, 8 on H100; design notes, section 3) within 1 %, and .90 at 768
-    within 2.5 %, with 3.04 TB/s as the limit of wide experts.
+    The documented .84 .75 .58 of peak bandwidth at widths 384, 192 and 96 (Qwen3-30B-A3B over TP 2,
+    4, 8 on H100) hold their launch floor too.
 
     Examples
     --------
-    >>> np.round(3.04 / 3.35 * narrow_expert_efficiency(np.array([768, 384, 192, 96])), 2)
-    array([0.88, 0.84, 0.75, 0.58])
+    >>> narrow_expert_efficiency(np.array([768, 384, 192, 96]), 47.0).round(2)
+    array([0.99, 0.96, 0.89, 0.74])
     """
-    ratio = NARROW_WIDTH / np.asarray(width, dtype=np.float64)
+    ratio = np.asarray(narrow_width) / np.asarray(width, dtype=np.float64)
     return np.asarray(1 / (1 + ratio**NARROW_EXPONENT))
 
 
@@ -74,7 +75,8 @@ def routed_experts(
     flop = token_slots * (2.0 * layers * expert_parameters)
     if layers == 0:
         return kernel_cost(kernel, 0, 0.0, 0.0)
-    return kernel_cost(kernel, layers, traffic / narrow_expert_efficiency(width), flop)
+    narrow = narrow_expert_efficiency(width, kernel.narrow_width)
+    return kernel_cost(kernel, layers, traffic / narrow, flop)
 
 
 def dense_gemm(

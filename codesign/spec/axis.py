@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 MAX_VALUES = 100_000
+MAX_VALUE = 10**8  # above any expert count or width; keeps products of axes exact
 
 _RANGE = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*)?)?")
 
@@ -21,7 +22,7 @@ def parse_axis(written: object) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        If it is malformed, empty or has more than 100,000 values.
+        If it is malformed, empty, has more than 100,000 values or one above 10^8.
 
     Examples
     --------
@@ -37,11 +38,10 @@ def parse_axis(written: object) -> tuple[int, ...]:
     elif isinstance(written, str):
         parts = written.split(",")
     else:
+        if not written:
+            raise ValueError("the axis is empty")
         return tuple(sorted({value for item in written for value in parse_axis(item)}))
-    values = sorted({value for part in parts for value in _range(part)})
-    if not values:
-        raise ValueError("the axis is empty")
-    return tuple(values)
+    return tuple(sorted({value for part in parts for value in _range(part)}))
 
 
 def _range(part: str) -> range:
@@ -54,7 +54,10 @@ def _range(part: str) -> range:
         raise ValueError(f"the step must be at least 1 in {part.strip()!r}")
     if high is not None and high < low:
         raise ValueError(f"the range {part.strip()!r} is empty: {high} < {low}")
-    values = range(low, (low if high is None else high) + 1, step or 1)
+    last = low if high is None else high
+    if last > MAX_VALUE:
+        raise ValueError(f"must be at most {MAX_VALUE:,}, not {part.strip()!r}")
+    values = range(low, last + 1, step or 1)
     if len(values) > MAX_VALUES:
         raise ValueError(f"more than {MAX_VALUES:,} values on one axis")
     return values

@@ -22,7 +22,7 @@ from codesign.spec.precision import Dtype
 Value = TypeVar("Value")
 ComputeFormat = Literal["bf16", "fp8", "fp4", "int8"]
 Backend = Literal["vllm", "sglang", "trtllm"]
-KernelKind = Literal["routed_experts", "gemm", "attention", "elementwise"]
+KernelKind = Literal["routed_experts", "gemm", "attention", "latent_attention", "elementwise"]
 
 
 class Sourced(Spec, Generic[Value]):
@@ -67,8 +67,20 @@ class KernelConstants(Spec):
         Time of the smallest launch, under CUDA graphs [s].
     bandwidth, compute : quantity
         Achieved, not peak [B/s], [FLOP/s].
+    norm : float
+        p of the p-norm that joins byte and FLOP time; 1 adds them up [-].
+    narrow_width : float
+        Width per GPU at which routed experts reach half the bandwidth [element].
     source : str
         The measurement.
+    samples, configurations : int, optional
+        Timed rows and shapes behind the constants.
+    median_error, p90_error : float, optional
+        Absolute relative error of the fit [-].
+    left_out_error, left_out_p90_error : float, optional
+        The same, each shape predicted from the others [-].
+    weak : str, optional
+        Why the constants are not to be trusted far; absent where they are.
     """
 
     kernel: KernelKind
@@ -77,7 +89,16 @@ class KernelConstants(Spec):
     floor: Seconds
     bandwidth: Bandwidth = Field(gt=0)
     compute: Compute = Field(gt=0)
+    norm: float = Field(default=1.0, ge=1)
+    narrow_width: float = Field(default=47.0, ge=0)
     source: str
+    samples: Count | None = None
+    configurations: Count | None = None
+    median_error: float | None = Field(default=None, ge=0)
+    p90_error: float | None = Field(default=None, ge=0)
+    left_out_error: float | None = Field(default=None, ge=0)
+    left_out_p90_error: float | None = Field(default=None, ge=0)
+    weak: str | None = None
 
 
 class AllReduceFloor(Spec):

@@ -7,6 +7,7 @@ import numpy as np
 from codesign.calibration.kernels.benchmark_routing import benchmark_unique_experts
 from codesign.calibration.kernels.rows import (
     MILLISECOND,
+    Reasons,
     TimedKernels,
     column,
     kernel_names,
@@ -14,6 +15,7 @@ from codesign.calibration.kernels.rows import (
     without,
 )
 from codesign.calibration.kernels.tables import FORMATS, PACKAGE, read_versions, richest_version
+from codesign.model.arrays import FloatArray
 from codesign.spec.hardware import Backend
 from codesign.spec.precision import BYTES_PER_ELEMENT, Dtype
 
@@ -28,8 +30,8 @@ MOST_SHARDS: Final = 8
 WIDTH_STEP: Final = 64
 """Designs come in multiples of this on every GPU; other widths fall into padded tiles."""
 
-UNGATED: Final = {(128, 6, 2688, 1856), (512, 22, 2048, 5120), (512, 22, 1024, 2688)}
-"""Nemotron-3 shapes: two matrices per expert, not three."""
+UNGATED: Final = {(128, 6), (512, 22)}
+"""N and k of the Nemotron-3 models: two matrices per expert, not three."""
 
 GROUP_LIMITED: Final = (256, 8, 7168, 2048)
 """DeepSeek-V3; vLLM and SGLang time it with its group-limited router, on half the experts."""
@@ -92,29 +94,29 @@ def timed(
     )
 
 
-def _reasons(rows: "DataFrame", backend: Backend) -> dict[str, "object"]:
+def _reasons(rows: "DataFrame", backend: Backend) -> Reasons:
     width = rows["inter_size"] / rows["moe_tp_size"]
-    tuples = rows[SHAPE].apply(tuple, axis=1) == GROUP_LIMITED
-    slow = rows["kernel_source"] == "sglang_flashinfer_cutlass_moe"
+    grouped = labels(rows, SHAPE) == "/".join(str(part) for part in GROUP_LIMITED)
+    slow = (rows["kernel_source"] == "sglang_flashinfer_cutlass_moe") & (_matrices(rows) == 2)
     return {
         "expert-parallel ranks, whose load the table does not say": rows["moe_ep_size"] > 1,
         f"more than {MOST_TOKENS:,} tokens: prefill": rows["num_tokens"] > MOST_TOKENS,
         f"more than {MOST_SHARDS} shards": rows["moe_tp_size"] > MOST_SHARDS,
         f"width per GPU no multiple of {WIDTH_STEP}: padded tiles": width % WIDTH_STEP != 0,
-        "group-limited routing: half the experts are loaded": tuples & (backend != "trtllm"),
+        "group-limited routing: half the experts are loaded": grouped & (backend != "trtllm"),
         "corrupt: no positive time": ~(rows["latency"] > 0),
         "wrong kernel: an untuned CUTLASS path for two-matrix experts": slow,
     }
 
 
-def _matrices(rows: "DataFrame") -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _matrices(rows: "DataFrame") -> FloatArray:
     if "n_matrices" in rows:
         return column(rows, "n_matrices")
-    shapes = rows[SHAPE].itertuples(index=False, name=None)
-    return np.array([2.0 if shape in UNGATED else 3.0 for shape in shapes])
+    ungated = np.isin(labels(rows, ["num_experts", "topk"]), [f"{n}/{k}" for n, k in UNGATED])
+    return np.where(ungated, 2.0, 3.0)
 
 
-def _unique(rows: "DataFrame") -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _unique(rows: "DataFrame") -> FloatArray:
     if "expected_unique_experts" in rows:
         return column(rows, "expected_unique_experts")
     cells = rows[["distribution", "num_experts", "topk", "num_tokens"]]

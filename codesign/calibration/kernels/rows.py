@@ -1,15 +1,19 @@
 """Timed kernels as the model sees them: bytes, FLOP and what shape they belong to."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.model.arrays import FloatArray
+from codesign.model.arrays import ArrayLike, FloatArray
 
 if TYPE_CHECKING:
-    from pandas import DataFrame, Series
+    from pandas import DataFrame
+
+Reasons = Mapping[str, ArrayLike]
+"""Why rows are left out, and which rows."""
 
 MILLISECOND: Final = 1e-3
 
@@ -44,20 +48,18 @@ class TimedKernels:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def without(
-    rows: "DataFrame", reasons: dict[str, "Series[bool]"]
-) -> tuple["DataFrame", dict[str, int]]:
+def without(rows: "DataFrame", reasons: Reasons) -> tuple["DataFrame", dict[str, int]]:
     """Drop rows for stated reasons; a row counts under the first that holds.
 
     Parameters
     ----------
     rows : DataFrame
-    reasons : dict of str to Series of bool
+    reasons : mapping of str to array_like of bool, shape (rows,)
         By reason, which rows it excludes.
     """
     counts, kept = {}, np.ones(len(rows), dtype=np.bool_)
     for reason, excluded in reasons.items():
-        now = kept & excluded.to_numpy(dtype=np.bool_)
+        now = kept & np.asarray(excluded, dtype=np.bool_)
         if now.any():
             counts[reason] = int(now.sum())
         kept &= ~now

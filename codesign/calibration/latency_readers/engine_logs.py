@@ -205,18 +205,18 @@ def _observation(
 
 
 def _lacks(sample: Sample, *marks: str) -> str | None:
-    if sample.container != "text" or sample.text is None:
+    if sample.text is None:
         return "not text"
-    missing = [mark for mark in marks if mark not in sample.text]
-    return f"no {missing[0]!r} in the first 64 KiB" if missing else None
+    found = any(mark in sample.text for mark in marks)
+    return None if found else f"no {marks[0]!r} in the first 64 KiB"
 
 
 def _lacks_sglang(sample: Sample) -> str | None:
-    return _lacks(sample, "Decode batch", "gen throughput (token/s)")
+    return _lacks(sample, "Decode batch", "Prefill batch", "server_args=ServerArgs(")
 
 
 def _lacks_vllm(sample: Sample) -> str | None:
-    return _lacks(sample, "Avg generation throughput")
+    return _lacks(sample, "Avg generation throughput", "vLLM API server version")
 
 
 def _read_sglang(sample: Sample, options: CalibrationOptions) -> list[Observation]:

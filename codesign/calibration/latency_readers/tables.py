@@ -144,7 +144,7 @@ def _read_steps(sample: Sample, options: CalibrationOptions) -> list[LatencyData
                 draft_tokens=drafted,
                 context=number(cells, "context", where),
                 step=Timing(mean=_needed(cells, "time", where) * unit),
-                scope="target" if width is not None else "cycle",
+                scope="step" if width is not None else "cycle",
             )
         )
     return observations
@@ -172,7 +172,7 @@ def _read_ubatch(sample: Sample, options: CalibrationOptions) -> list[LatencyDat
                 draft_tokens=width - 1,
                 context=number(cells, "context", where),
                 step=Timing(mean=width / _needed(cells, "rate", where)),
-                scope="target",
+                scope="step",
                 notes=("tokens per second at w tokens a pass are turned into w / rate per pass",),
             )
         )

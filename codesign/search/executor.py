@@ -1,0 +1,211 @@
+"""One ordered map over workers: this process, local processes, or a Dask cluster.
+
+What is mapped is cut the same way whatever executes it, and results come in the order of the
+items, so that an answer does not depend on where it was computed. This module imports neither
+numpy nor the model: a worker process sets its environment before they load.
+"""
+
+import os
+import pickle
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from codesign.errors import UsageError
+from codesign.registry import EXTENSION_MODULE, module_of_file
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Value = TypeVar("Value")
+
+ATTEMPTS: Final = 3
+"""Times a task is run before its workers' deaths are taken for its own fault."""
+
+AHEAD: Final = 2
+"""Tasks in flight per worker: enough to keep it busy, few enough to bound memory."""
+
+ONE_THREAD: Final = {
+    name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+}
+"""Workers are the parallelism; threads below them would fight over the cores."""
+
+
+class Pool:
+    """An ordered map over one `concurrent.futures.Executor`, replaced when it breaks.
+
+    Parameters
+    ----------
+    start : callable
+        Returns a fresh executor.
+    workers : int
+        Tasks that it runs at a time.
+    """
+
+    def __init__(self, start: Callable[[], Executor], workers: int) -> None:
+        self._start = start
+        self._executor = start()
+        self.workers = workers
+
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Apply a function to items, and yield the results in the items' order.
+
+        Raises
+        ------
+        UsageError
+            If an item's worker died every time it was tried.
+        """
+        waiting, deaths = iter(items), 0
+        running: deque[tuple[Item, Future[Result]]] = deque()
+        while True:
+            for item in islice(waiting, AHEAD * self.workers - len(running)):
+                running.append((item, self._executor.submit(function, item)))
+            if not running:
+                return
+            try:
+                result = running[0][1].result()
+            except BrokenExecutor as error:
+                deaths += 1
+                if deaths == ATTEMPTS:
+                    raise UsageError(_lost_workers(error)) from error
+                self._replace()
+                again = [item for item, _ in running]
+                running = deque((item, self._executor.submit(function, item)) for item in again)
+                continue
+            deaths = 0
+            running.popleft()
+            yield result
+
+    def close(self) -> None:
+        """Let the workers go; what has not begun is dropped."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def _replace(self) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._executor = self._start()
+
+
+class Shared(Generic[Value]):
+    """A value that many tasks need: pickled once here, opened once in each worker process.
+
+    Extensions that the user gave by path are imported there first.
+    """
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self._packed: bytes | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., "Shared[Any]"], tuple[object, ...]]:
+        if self._packed is None:
+            self._packed = pickle.dumps(self.value)
+        files = tuple(
+            str(module.__file__)
+            for name, module in list(sys.modules.items())
+            if name.startswith(EXTENSION_MODULE)
+        )
+        return _opened, (self._packed, files)
+
+
+@lru_cache(maxsize=8)
+def _opened(packed: bytes, extensions: tuple[str, ...]) -> Shared[Any]:
+    for file in extensions:
+        module_of_file(Path(file))
+    return Shared(pickle.loads(packed))
+
+
+class InProcess(Executor):
+    """Run each task at once, here."""
+
+    def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Run a task and return its finished future."""
+        future: Future[Result] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@contextmanager
+def open_pool(workers: int = 1, cluster: str | None = None) -> Iterator[Pool]:
+    """Open a pool: a Dask cluster if an address is given, else so many local processes.
+
+    Parameters
+    ----------
+    workers : int
+        One: everything runs in this process.
+    cluster : str, optional
+        Address of a Dask scheduler, such as ``tcp://host:8786``.
+
+    Raises
+    ------
+    UsageError
+        If the number is not positive, dask.distributed is missing, or nobody answers.
+    """
+    if workers < 1:
+        raise UsageError(f"workers must be at least 1 ({workers})")
+    if cluster is not None:
+        with _cluster_pool(cluster) as pool:
+            yield pool
+        return
+    pool = Pool(InProcess, 1) if workers == 1 else Pool(lambda: _processes(workers), workers)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def _processes(workers: int) -> Executor:
+    """Start all processes now, while the environment they inherit allows one thread each."""
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _ignore_interrupts)
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
+    try:
+        for _ in range(workers):
+            pool.submit(int)
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    return pool
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that drives: it finishes its batch and lets the workers go."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _cluster_pool(address: str) -> Iterator[Pool]:
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError:
+        raise UsageError(
+            "a cluster needs dask.distributed: pip install 'codesign[cluster]'"
+        ) from None
+    try:
+        client = Client(address, timeout="20s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"no Dask scheduler answers at {address}: {error}") from error
+    with client:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise UsageError(f"the scheduler at {address} has no workers: start dask workers")
+        # The scheduler runs a lost worker's tasks again; `pure` would merge equal ones.
+        pool = Pool(lambda: client.get_executor(pure=False, retries=ATTEMPTS), threads)
+        try:
+            yield pool
+        except KilledWorker as error:
+            raise UsageError(_lost_workers(error)) from error
+        finally:
+            pool.close()
+
+
+def _lost_workers(error: Exception) -> str:
+    return f"workers died {ATTEMPTS} times at the same task ({error}); they may be short of memory"
