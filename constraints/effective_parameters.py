@@ -1,7 +1,9 @@
 """As many dense-equivalent parameters as the reference, or a share of them."""
 
+import numpy as np
+
 from codesign.constraints import Assessment, Constraint, at_least
-from codesign.model.arrays import ArrayLike
+from codesign.model.arrays import FloatArray
 from codesign.model.quality import EFFECTIVE_PARAMETERS, QualityInputs, effective_parameters
 from codesign.prediction import Prediction
 
@@ -27,6 +29,7 @@ class EffectiveParameters(Constraint):
         return at_least(_equivalent(prediction.quality_inputs), self._share * own)
 
 
-def _equivalent(design: QualityInputs) -> ArrayLike:
+def _equivalent(design: QualityInputs) -> FloatArray:
     best = [interval.value for interval in EFFECTIVE_PARAMETERS.coefficients]
-    return effective_parameters(design.total, design.active, design.active_experts, *best)
+    sizes = (design.total, design.active, design.active_experts)
+    return np.asarray(effective_parameters(*sizes, *best), dtype=np.float64)

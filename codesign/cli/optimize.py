@@ -45,7 +45,10 @@ def optimize(
     ] = None,
     engine: Annotated[str | None, _option("--engine", "auto, exact or optuna [auto].")] = None,
     trials: Annotated[int | None, _option("--trials", "Optuna trials [200].")] = None,
-    seed: Annotated[int | None, _option("--seed", "Of the sampler [0].")] = None,
+    seed: Annotated[int | None, _option("--seed", "Of sampler and draws [0].")] = None,
+    draws: Annotated[
+        int | None, _option("--draws", "Joint draws of what is uncertain; 0 for none [64].")
+    ] = None,
     out: Annotated[Path | None, _option("--out", "Folder for study.yaml and result.json.")] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
@@ -54,7 +57,7 @@ def optimize(
         "experts": experts, "top_k": top_k, "shared_experts": shared_experts,
         "expert_width": expert_width, "widths": widths, "fix": fix, "objective": objective,
         "constraint": constraint, "no_constraint": no_constraint, "engine": engine,
-        "trials": trials, "seed": seed,
+        "trials": trials, "seed": seed, "draws": draws,
     }  # fmt: skip
     study = build_study(flags, own)
     from codesign.cli.progress import progress_bars

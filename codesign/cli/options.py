@@ -126,6 +126,7 @@ FLAG_PATHS: Final[dict[str, tuple[str, ...]]] = {
     "engine": ("search", "engine"),
     "trials": ("search", "trials"),
     "seed": ("search", "seed"),
+    "draws": ("uncertainty", "draws"),
 }
 """Where each flag goes in a study."""
 

@@ -65,7 +65,10 @@ def resolve_kernel(
     best = min(donors, key=lambda constants: _mismatch(hardware, constants, backend, dtype))
     exact = donor is hardware and (best.backend, best.dtype) == (backend, dtype)
     if exact:
-        return ResolvedKernel(Kernel(best.floor, best.bandwidth, best.compute), True, best.source)
+        kernel = Kernel(
+            best.floor, best.bandwidth, best.compute, best.norm, best.narrow_width
+        )
+        return ResolvedKernel(kernel, True, best.source)
     return _scaled(best, donor, hardware, dtype)
 
 
@@ -75,7 +78,13 @@ def _scaled(
     bandwidth = hardware.memory_bandwidth.value / donor.memory_bandwidth.value
     to_format, from_format = compute_format(hardware, dtype), compute_format(donor, constants.dtype)
     peak = hardware.peak_compute[to_format].value / donor.peak_compute[from_format].value
-    kernel = Kernel(constants.floor, constants.bandwidth * bandwidth, constants.compute * peak)
+    kernel = Kernel(
+        constants.floor,
+        constants.bandwidth * bandwidth,
+        constants.compute * peak,
+        constants.norm,
+        constants.narrow_width,
+    )
     origin = (
         f"scaled from {donor.name} {constants.backend} {constants.dtype} by datasheet ratios: "
         f"bandwidth x{bandwidth:.3g}, compute x{peak:.3g} ({from_format} to {to_format}), "

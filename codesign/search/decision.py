@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from codesign.designs import AXES, Designs
 from codesign.model.arrays import FloatArray
@@ -110,6 +111,7 @@ class Decision:
         rows = self._designs.take(np.array([*listed])).rows()
         return {
             "best_is_optimal": float(optimal[self._best_position]),
+            "best_architecture_is_optimal": float(optimal[self._same_architecture()].sum()),
             "designs": [
                 {
                     "design": row,
@@ -119,6 +121,14 @@ class Decision:
                 for row, position in zip(rows, listed, strict=True)
             ],
         }
+
+    def _same_architecture(self) -> NDArray[np.bool_]:
+        """Contenders that differ from the best in draft length alone, which serving can change."""
+        same = np.ones(self._designs.shape, dtype=np.bool_)
+        for axis in AXES:
+            if axis != "draft_tokens":
+                same &= getattr(self._designs, axis) == getattr(self.best, axis).reshape(-1)[0]
+        return same
 
     def _front_shares(self) -> FloatArray | None:
         """Share of draws in which each contender is on the front; unknown if some were let go."""

@@ -6,6 +6,7 @@ computed on the axes it depends on and memory stays bounded.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +140,7 @@ def _compete(
         return
     designs = evaluation.designs.take(index)
 
-    def at(values: NDArray[np.generic]) -> NDArray[np.generic]:
+    def at(values: NDArray[Any]) -> NDArray[Any]:
         return np.broadcast_to(values, evaluation.designs.shape).reshape(-1)[index]
 
     judged = tuple({each.name: each for each in (*problem.objectives, *front, THROUGHPUT)}.values())
@@ -147,7 +148,7 @@ def _compete(
     merits = {
         each.name: merit(
             each,
-            expected(each, at(_nominal(each, evaluation)), samples),  # type: ignore[arg-type]
+            expected(each, at(_nominal(each, evaluation)), samples),
         )
         for each in judged
     }

@@ -32,9 +32,9 @@ ATTEMPTS: Final = 3
 AHEAD: Final = 2
 """Tasks in flight per worker: enough to keep it busy, few enough to bound memory."""
 
-ONE_THREAD: Final = {
-    name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-}
+ONE_THREAD: Final = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
 """Workers are the parallelism; threads below them would fight over the cores."""
 
 

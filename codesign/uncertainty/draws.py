@@ -44,6 +44,22 @@ class Draws:
     def __len__(self) -> int:
         return len(self.scenarios)
 
+    def assumptions(self) -> tuple[str, ...]:
+        """Say what is drawn, what is not, and what the draws decide."""
+        if not self.scenarios:
+            return ("uncertainty: not drawn; every figure is a point estimate",)
+        lines = [
+            f"uncertainty: objectives are statistics over {len(self)} joint draws, the same for "
+            "every design; constraints hold at the values in use"
+        ]
+        for column, each in enumerate(self.inputs):
+            low, high = np.quantile(self.values[:, column], [0.05, 0.95])
+            lines.append(
+                f"uncertainty: {each.name} {each.value:.4g}, drawn {low:.4g} to {high:.4g} "
+                f"(5-95 %; {each.origin})"
+            )
+        return tuple(lines)
+
 
 NO_DRAWS: Final = Draws((), np.zeros((0, 0)), ())
 """The values in use are all there is."""

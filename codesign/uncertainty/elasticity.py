@@ -45,16 +45,26 @@ def _varied(scenario: Scenario) -> Iterator[tuple[str, Scenario, Scenario]]:
     for kind in sorted(kinds):
         for constant in ("floor", "bandwidth", "compute"):
             name = f"{kind}_{constant}"
-            yield name, drawn(scenario, {name: 1 + STEP}), drawn(scenario, {name: 1 - STEP})
+            yield name, *_raised_and_lowered(scenario, {name: 1.0}, name)
     for name in ("host_time", "sd_overhead"):
         own = getattr(scenario.replica, name)
         if own > 0:
-            yield name, *(drawn(scenario, {name: own * (1 + s)}) for s in (STEP, -STEP))
+            yield name, *_raised_and_lowered(scenario, {name: own}, name)
     yield from _routing(scenario)
     if scenario.context * STEP >= 1:
         step = round(scenario.context * STEP)
         higher, lower = scenario.context + step, scenario.context - step
         yield "context", replace(scenario, context=higher), replace(scenario, context=lower)
+
+
+def _raised_and_lowered(
+    scenario: Scenario, values: dict[str, float], name: str
+) -> tuple[Scenario, Scenario]:
+    own = values[name]
+    return (
+        drawn(scenario, values | {name: own * (1 + STEP)}),
+        drawn(scenario, values | {name: own * (1 - STEP)}),
+    )
 
 
 def _routing(scenario: Scenario) -> Iterator[tuple[str, Scenario, Scenario]]:
@@ -63,8 +73,8 @@ def _routing(scenario: Scenario) -> Iterator[tuple[str, Scenario, Scenario]]:
     if window == 0 or window <= popularity * (1 + STEP):
         return
     inputs = {"popularity": popularity, "window_correlation": window}
-    for name, own in inputs.items():
-        yield name, *(drawn(scenario, inputs | {name: own * (1 + s)}) for s in (STEP, -STEP))
+    for name in inputs:
+        yield name, *_raised_and_lowered(scenario, inputs, name)
 
 
 def _accepting(scenario: Scenario, factor: float) -> Scenario:

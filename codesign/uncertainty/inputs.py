@@ -131,7 +131,8 @@ def _acceptance(study: Study) -> list[UncertainInput]:
 
 def _kernels(study: Study, scenario: Scenario) -> list[UncertainInput]:
     """One factor per constant and kind of kernel, shared by its number formats."""
-    prior, measured = study.uncertainty, {}
+    prior = study.uncertainty
+    measured: dict[str, bool] = {}
     for (kind, _), resolved in scenario.replica.kernels.items():
         measured[kind] = measured.get(kind, True) and resolved.measured
     return [

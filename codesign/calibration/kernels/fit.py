@@ -23,8 +23,28 @@ ROUNDS: Final = 3
 """Alternations between the constants of unsharded experts and the width of narrow ones."""
 
 START: Final = (10e-6, 2e12, 400e12, 1.5, 64.0)
-BOUNDS: Final = ((1e-8, 1e9, 1e11, 1.0, 1.0), (1e-3, 1e14, 1e17, 8.0, 1e3))
+BOUNDS: Final = ((1e-8, 1e9, 1e11, 1.0, 1.0), (1e-3, 1e14, 1e17, 4.0, 1e3))
 NAMES: Final = ("floor", "bandwidth", "compute", "norm", "narrow_width")
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """How a kernel is fitted.
+
+    Parameters
+    ----------
+    peak : float
+        Datasheet compute, which no kernel exceeds [FLOP/s].
+    norm : bool
+        Byte and FLOP time are joined by a p-norm, p fitted; otherwise they add up.
+    least_share : float
+        Share of the peak that compute is taken to reach at least: decode attention hardly depends
+        on it, so its measurements do not say [-].
+    """
+
+    peak: float
+    norm: bool = False
+    least_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -56,16 +76,13 @@ class FittedKernel:
     left_out: dict[str, int]
 
 
-def fit_kernel(timed: TimedKernels, *, peak: float, norm: bool = False) -> FittedKernel:
+def fit_kernel(timed: TimedKernels, how: FitOptions) -> FittedKernel:
     """Fit the constants of one kernel.
 
     Parameters
     ----------
     timed : TimedKernels
-    peak : float
-        Datasheet compute, which no kernel exceeds [FLOP/s].
-    norm : bool
-        Byte and FLOP time are joined by a p-norm, p fitted; otherwise they add up.
+    how : FitOptions
 
     Raises
     ------
@@ -81,9 +98,9 @@ def fit_kernel(timed: TimedKernels, *, peak: float, norm: bool = False) -> Fitte
         raise CalibrationError(f"{timed.seconds.size} rows are too few to fit a kernel")
     everything = np.ones(timed.seconds.size, dtype=np.bool_)
     start = np.log(np.array(START))
-    found = _solve(timed, everything, start, peak, norm, ROUNDS)
+    found = _solve(timed, everything, start, how, ROUNDS)
     errors = np.abs(predict_seconds(timed, found) / timed.seconds - 1.0)
-    left_out = left_out_errors(timed, peak=peak, norm=norm, start=found)
+    left_out = np.abs(left_out_seconds(timed, how, found) / timed.seconds - 1.0)
     kernel = _kernel(found)
     return FittedKernel(
         kernel=kernel,
@@ -98,21 +115,13 @@ def fit_kernel(timed: TimedKernels, *, peak: float, norm: bool = False) -> Fitte
     )
 
 
-def left_out_errors(
-    timed: TimedKernels, *, peak: float, norm: bool = False, start: FloatArray | None = None
+def left_out_seconds(
+    timed: TimedKernels, how: FitOptions, start: FloatArray | None = None
 ) -> FloatArray:
-    """Return the relative error of every row, predicted without its configuration [-].
+    """Return the time of every row, predicted without its configuration [s].
 
     Shape (rows,); nan where there is but one configuration.
     """
-    seconds = left_out_seconds(timed, peak=peak, norm=norm, start=start)
-    return np.asarray(np.abs(seconds / timed.seconds - 1.0))
-
-
-def left_out_seconds(
-    timed: TimedKernels, *, peak: float, norm: bool = False, start: FloatArray | None = None
-) -> FloatArray:
-    """Return the time of every row, predicted without its configuration [s]."""
     first = np.log(np.array(START)) if start is None else start
     fold = _folds(timed.configuration)
     predicted = np.full(timed.seconds.size, np.nan)
@@ -120,7 +129,7 @@ def left_out_seconds(
         out = fold == one
         if out.all():
             break
-        found = _solve(timed, ~out, first, peak, norm, ROUNDS if start is None else 2)
+        found = _solve(timed, ~out, first, how, ROUNDS if start is None else 2)
         predicted[out] = predict_seconds(timed, found)[out]
     return predicted
 
@@ -149,35 +158,35 @@ def _solve(
     timed: TimedKernels,
     rows: NDArray[np.bool_],
     start: FloatArray,
-    peak: float,
-    norm: bool,
+    how: FitOptions,
     rounds: int,
 ) -> FloatArray:
-    free = [0, 1, 2, 3] if norm else [0, 1, 2]
+    free = [0, 1, 2, 3] if how.norm else [0, 1, 2]
     found = start.copy()
-    if not norm:
+    if not how.norm:
         found[3] = 0.0
     if timed.width is None:
         found[4] = np.log(BOUNDS[0][4])
-        return _descend(timed, rows, found, free, peak)
+        return _descend(timed, rows, found, free, how)
     assert timed.whole is not None
     whole = rows & timed.whole if (rows & timed.whole).any() else rows
     for _ in range(rounds):
-        found = _descend(timed, whole, found, free, peak)
-        found = _descend(timed, rows, found, [4], peak)
-    return _descend(timed, whole, found, free, peak)
+        found = _descend(timed, whole, found, free, how)
+        found = _descend(timed, rows, found, [4], how)
+    return _descend(timed, whole, found, free, how)
 
 
 def _descend(
-    timed: TimedKernels, rows: NDArray[np.bool_], start: FloatArray, free: list[int], peak: float
-) -> FloatArray:
+    timed: TimedKernels, rows: NDArray[np.bool_], start: FloatArray, free: list[int],
+    how: FitOptions,
+) -> FloatArray:  # fmt: skip
     """Move the free constants of the chosen rows; the others stay."""
     part = TimedKernels(
         timed.traffic[rows], timed.flop[rows], timed.seconds[rows], timed.configuration[rows],
         timed.source, None if timed.width is None else timed.width[rows],
     )  # fmt: skip
     low, high = (np.log(np.array(bound)) for bound in BOUNDS)
-    high[2] = np.log(peak)
+    low[2], high[2] = max(low[2], np.log(max(how.least_share, 1e-3) * how.peak)), np.log(how.peak)
     measured = np.log(part.seconds)
 
     def residuals(moved: FloatArray) -> FloatArray:

@@ -1,0 +1,95 @@
+"""Dense matrix products of decode and verify passes: which rows, what they move and compute."""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from codesign.calibration.kernels.rows import (
+    MILLISECOND,
+    Reasons,
+    TimedKernels,
+    column,
+    kernel_names,
+    labels,
+    without,
+)
+from codesign.calibration.kernels.tables import FORMATS, PACKAGE, read_versions, richest_version
+from codesign.spec.hardware import Backend
+from codesign.spec.precision import BYTES_PER_ELEMENT, Dtype
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SHAPE: Final = ["n", "k"]
+MOST_ROWS: Final = 1024
+LEAST_SIDE: Final = 512
+LONGEST_SUM: Final = 32_768
+LAUNCH_BOUND: Final = 20e-6
+"""No kernel of a few megabytes takes this long: the launch was timed, not the kernel [s]."""
+
+
+def dense_kernels(device: str, backend: Backend, dtype: Dtype) -> TimedKernels | None:
+    """Return the matrix-product measurements of one device, engine and number format.
+
+    Parameters
+    ----------
+    device : str
+        Bundled profile.
+    backend : Backend
+    dtype : Dtype
+
+    Returns
+    -------
+    TimedKernels or None
+        None where nothing usable was measured.
+    """
+    if dtype not in FORMATS:
+        return None
+    versions = {
+        name: rows[rows["gemm_dtype"] == FORMATS[dtype]]
+        for name, rows in read_versions(device, "gemm", backend, "gemm_perf").items()
+    }
+    chosen = richest_version(versions, SHAPE)
+    if chosen is None:
+        return None
+    version, rows = chosen
+    kept, left_out = without(rows, _reasons(rows))
+    if kept.empty:
+        return None
+    source = f"{PACKAGE} gemm_perf, {backend} {version}, {kernel_names(kept)}"
+    return timed(kept, dtype, source, left_out)
+
+
+def timed(
+    rows: "DataFrame", dtype: Dtype, source: str, left_out: dict[str, int] | None = None
+) -> TimedKernels:
+    """Turn rows m x k by k x n into bytes, activations included, and FLOP."""
+    m, n, k = (column(rows, name) for name in ("m", "n", "k"))
+    weight = BYTES_PER_ELEMENT[dtype]
+    return TimedKernels(
+        traffic=n * k * weight + m * (k * min(weight, 2.0) + 2.0 * n),
+        flop=2.0 * m * n * k,
+        seconds=column(rows, "latency") * MILLISECOND,
+        configuration=labels(rows, SHAPE),
+        source=source,
+        left_out=left_out or {},
+    )
+
+
+def _reasons(rows: "DataFrame") -> Reasons:
+    small = rows[SHAPE].min(axis=1) < LEAST_SIDE
+    return {
+        f"more than {MOST_ROWS:,} tokens: prefill": rows["m"] > MOST_ROWS,
+        f"a side below {LEAST_SIDE}: no layer has it": small,
+        f"a sum over more than {LONGEST_SUM:,}: no layer has it": rows["k"] > LONGEST_SUM,
+        "corrupt: no positive time": ~(rows["latency"] > 0),
+        "launch-bound timing, not the kernel": np.isin(
+            rows["kernel_source"], _launch_bound(rows)
+        ),
+    }
+
+
+def _launch_bound(rows: "DataFrame") -> list[str]:
+    """Kernels whose very fastest product takes longer than any small kernel does."""
+    fastest = rows.groupby("kernel_source")["latency"].min() * MILLISECOND
+    return [str(name) for name, seconds in fastest.items() if seconds > LAUNCH_BOUND]
