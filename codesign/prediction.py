@@ -442,7 +442,8 @@ class Prediction:
         replica, footprint = self.scenario.replica, self.footprint
         free = replica.memory_limit - (footprint.total - footprint.caches)
         here = np.ceil(self.batch_size / replica.data_parallel)
-        return np.floor(np.maximum(free, 0.0) / (footprint.caches / here)) * replica.data_parallel
+        with np.errstate(divide="ignore", invalid="ignore"):  # an empty context fills nothing
+            return np.floor(np.maximum(free, 0.0) / (footprint.caches / here)) * replica.data_parallel
 
     @figure("s", over_mix="mean", better="minimize", alias="sd_tpot_p95")
     def sd_tpot_p95_s(self) -> FloatArray:

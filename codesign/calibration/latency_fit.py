@@ -1,12 +1,11 @@
 """Fit the constants of the step time to measured points, in relative error.
 
-The forward pass and the draft are called, not copied: time is a sum in which each constant has a
-term of its own, and the term of one is what a replica costs on which everything else is free.
+The forward pass and the draft are called, not copied; slopes come from calling them again with one
+constant a little larger.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from codesign.calibration.latency_points import LatencyPoint
-from codesign.calibration.step_constants import Constant, constants_of, free_of_charge
+from codesign.calibration.step_constants import constants_of
 from codesign.designs import Designs
 from codesign.draft_model import Drafting
 from codesign.forward_pass import ForwardPass
@@ -37,6 +36,12 @@ ROBUST: Final = 2.5
 """Residuals beyond so many standard deviations lose weight."""
 
 POINTS_PER_CONSTANT: Final = 2
+
+INSIDE: Final = 0.1
+"""How far from a limit the search starts, in prior spreads: on it, it would not leave."""
+
+DIFFERENCE: Final = 1e-6
+"""Step of a coordinate, for slopes."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,10 @@ def _context(point: LatencyPoint) -> int:
     return round(point.context or 0.0)
 
 
-class Terms:
-    """The time of points as a sum of one term per constant.
+class Coordinates:
+    """Measured points, and their predicted times as a function of the constants' coordinates.
+
+    A coordinate is the logarithm of value / prior, or the value in its unit where it may be zero.
 
     Parameters
     ----------
@@ -99,23 +106,13 @@ class Terms:
 
     def __init__(self, setting: Setting, points: Sequence[LatencyPoint]) -> None:
         self.setting = setting
+        self.points = tuple(points)
         self.constants = constants_of(setting.replica)
         self.measured = np.array([point.seconds for point in points])
-        free = free_of_charge(setting.replica)
-        # One unit of an additive constant, whose prior may be zero, else the prior.
-        self._reference = np.array([c.si if c.additive else c.prior for c in self.constants])
-        self.shares: FloatArray = np.stack(
-            [
-                setting.seconds(points, constant.put(free, at))
-                for constant, at in zip(self.constants, self._reference, strict=True)
-            ],
-            axis=1,
-        ) / self.measured[:, None]  # fmt: skip
-
-    @cached_property
-    def start(self) -> FloatArray:
-        """Coordinates of the priors: logarithm of value / prior, or the value in its unit."""
-        return np.array([c.prior / c.si if c.additive else 0.0 for c in self.constants])
+        self.start = np.array([c.prior / c.si if c.additive else 0.0 for c in self.constants])
+        self.spread = np.array(
+            [c.spread / c.si if c.additive else c.spread for c in self.constants]
+        )
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
         """Coordinates of the limits."""
@@ -123,37 +120,33 @@ class Terms:
         high = [c.high / c.si if c.additive else np.log(c.high / c.prior) for c in self.constants]
         return np.array(low), np.array(high)
 
-    def spread(self) -> FloatArray:
-        """Standard deviation of each coordinate before the fit."""
-        return np.array([c.spread / c.si if c.additive else c.spread for c in self.constants])
-
-    def factors(self, at: FloatArray) -> FloatArray:
-        """What multiplies each term."""
-        return np.array(
-            [
-                x if c.additive else np.exp(-x if c.rate else x)
-                for c, x in zip(self.constants, at, strict=True)
-            ]
-        )
-
-    def residuals(self, at: FloatArray) -> FloatArray:
-        """Predicted over measured time, minus 1."""
-        return np.asarray(self.shares @ self.factors(at) - 1.0)
-
-    def jacobian(self, at: FloatArray) -> FloatArray:
-        """Derivatives of the residuals, shape (points, constants)."""
-        slope = np.array(
-            [
-                1.0 if c.additive else (-1.0 if c.rate else 1.0) * factor
-                for c, factor in zip(self.constants, self.factors(at), strict=True)
-            ]
-        )
-        return np.asarray(self.shares * slope)
-
     def value(self, index: int, at: float) -> float:
         """Return a constant's value [SI]."""
         constant = self.constants[index]
         return at * constant.si if constant.additive else constant.prior * float(np.exp(at))
+
+    def replica(self, at: FloatArray, indices: Sequence[int]) -> Replica:
+        """Return the replica with some constants set, the others at their prior."""
+        replica = self.setting.replica
+        for index in indices:
+            value = self.value(index, float(at[index]))
+            replica = self.constants[index].put(replica, value)
+        return replica
+
+    def residuals(self, at: FloatArray, indices: Sequence[int]) -> FloatArray:
+        """Predicted over measured time, minus 1."""
+        seconds = self.setting.seconds(self.points, self.replica(at, indices))
+        return seconds / self.measured - 1.0
+
+    def jacobian(self, at: FloatArray, indices: Sequence[int]) -> FloatArray:
+        """Derivatives of the residuals by some coordinates, shape (points, indices)."""
+        here = self.residuals(at, indices)
+        columns = []
+        for index in indices:
+            moved = at.copy()
+            moved[index] += DIFFERENCE
+            columns.append((self.residuals(moved, indices) - here) / DIFFERENCE)
+        return np.stack(columns, axis=1) if columns else np.zeros((here.size, 0))
 
 
 @dataclass(frozen=True)
@@ -164,7 +157,7 @@ class Choice:
     reasons: dict[int, str]
 
 
-def identifiable(terms: Terms) -> Choice:
+def identifiable(coordinates: Coordinates) -> Choice:
     """Choose the constants that the points determine, by how much they move the points.
 
     Pivoted elimination on the Jacobian scaled by prior spreads: the constant with the largest
@@ -172,8 +165,12 @@ def identifiable(terms: Terms) -> Choice:
     expected standard error below `INFORMATIVE` of their spread and correlations below `ALIKE`.
     Decided before the fit from loads and priors alone, so the choice does not follow the noise.
     """
-    scaled = terms.jacobian(terms.start) * terms.spread() / NOISE
-    most = max(1, terms.measured.size // POINTS_PER_CONSTANT)
+    every = range(len(coordinates.constants))
+    # Relative to predicted, not to measured times: the noise must have no say.
+    predicted = 1 + coordinates.residuals(coordinates.start, every)
+    slopes = coordinates.jacobian(coordinates.start, every) / predicted[:, None]
+    scaled = slopes * coordinates.spread / NOISE
+    most = max(1, coordinates.measured.size // POINTS_PER_CONSTANT)
     chosen: list[int] = []
     reasons: dict[int, str] = {}
     for _ in range(scaled.shape[1]):
@@ -182,7 +179,7 @@ def identifiable(terms: Terms) -> Choice:
             break
         effects = {j: float(np.linalg.norm(_beyond(scaled, chosen, j))) for j in left}
         best = max(left, key=lambda j: effects[j])
-        reason = _refusal(terms, scaled, chosen, best, most)
+        reason = _refusal(coordinates, scaled, chosen, best, most)
         if reason is None:
             chosen.append(best)
         else:
@@ -200,7 +197,7 @@ def _beyond(scaled: FloatArray, chosen: list[int], candidate: int) -> FloatArray
 
 
 def _refusal(
-    terms: Terms, scaled: FloatArray, chosen: list[int], candidate: int, most: int
+    coordinates: Coordinates, scaled: FloatArray, chosen: list[int], candidate: int, most: int
 ) -> str | None:
     """Why a candidate cannot be fitted beside the chosen ones, nothing if it can."""
     alone = float(np.linalg.norm(scaled[:, candidate]))
@@ -210,7 +207,7 @@ def _refusal(
         return f"moves these points by {_percent(alone * NOISE / np.sqrt(len(scaled)))} at most"
     if len(chosen) >= most:
         return f"{len(scaled)} points determine {most} constants at most"
-    names = [terms.constants[j].name for j in chosen]
+    names = [coordinates.constants[j].name for j in chosen]
     errors, correlations = _expected(scaled[:, [*chosen, candidate]])
     if errors is None or errors.max() > INFORMATIVE:
         twin = int(np.argmax(np.abs(correlations[-1, :-1]))) if chosen else 0
@@ -243,7 +240,7 @@ class ConstantsFit:
 
     Parameters
     ----------
-    terms : Terms
+    coordinates : Coordinates
     choice : Choice
     at : ndarray
         Coordinates of all constants; those not fitted are at their prior.
@@ -254,46 +251,39 @@ class ConstantsFit:
         Predicted over measured time, minus 1.
     left_out : ndarray, shape (points,)
         The same, under a fit without the point.
-    at_limit : tuple of int
-        Constants that ended on a limit, whose error is therefore unknown.
     """
 
-    terms: Terms
+    coordinates: Coordinates
     choice: Choice
     at: FloatArray
     errors: FloatArray
     correlations: FloatArray
     residuals: FloatArray
     left_out: FloatArray
-    at_limit: tuple[int, ...]
 
     @property
-    def rms(self) -> float:
-        """Root mean square relative residual [-]."""
-        return float(np.sqrt(np.mean(self.residuals**2)))
-
-    @property
-    def left_out_rms(self) -> float:
-        """Root mean square relative error of points that the fit has not seen [-]."""
-        return float(np.sqrt(np.mean(self.left_out**2)))
-
     def replica(self) -> Replica:
-        """Return the replica with the fitted constants."""
-        replica = self.terms.setting.replica
-        for index in self.choice.fitted:
-            value = self.terms.value(index, float(self.at[index]))
-            replica = self.terms.constants[index].put(replica, value)
-        return replica
+        """The replica with the fitted constants."""
+        return self.coordinates.replica(self.at, self.choice.fitted)
+
+    def value(self, position: int) -> float:
+        """Return a fitted constant [SI]."""
+        index = self.choice.fitted[position]
+        return self.coordinates.value(index, float(self.at[index]))
 
     def standard_error(self, position: int) -> float | None:
-        """Standard error of a fitted constant [SI]; nothing where it ended on a limit."""
-        index = self.choice.fitted[position]
-        if index in self.at_limit or not np.isfinite(self.errors[position]):
+        """Return the standard error of a fitted constant [SI]; nothing where it is on a limit."""
+        constant = self.coordinates.constants[self.choice.fitted[position]]
+        error = float(self.errors[position])
+        if self.on_limit(position) or not np.isfinite(error):
             return None
-        constant, error = self.terms.constants[index], float(self.errors[position])
-        if constant.additive:
-            return error * constant.si
-        return error * self.terms.value(index, float(self.at[index]))
+        return error * (constant.si if constant.additive else self.value(position))
+
+    def on_limit(self, position: int) -> bool:
+        """Whether a fitted constant ended on one of its limits."""
+        index = self.choice.fitted[position]
+        low, high = self.coordinates.bounds()
+        return bool(self.at[index] - low[index] < 1e-6 or high[index] - self.at[index] < 1e-6)
 
 
 def fit_constants(setting: Setting, points: Sequence[LatencyPoint]) -> ConstantsFit:
@@ -307,101 +297,100 @@ def fit_constants(setting: Setting, points: Sequence[LatencyPoint]) -> Constants
 
     Notes
     -----
-    Bounded least squares (trust region) on predicted / measured - 1 with the soft-L1 loss. Standard
-    errors are those of an M-estimator: the mean of the squared influence over the squared mean of
-    its slope, times the inverse of J'J.
+    Bounded least squares (trust region) on predicted / measured - 1 with the soft-L1 loss, its
+    scale set from the median residual. Standard errors are those of an M-estimator: the mean
+    squared influence over the squared mean of its slope, times the inverse of J'J.
     """
-    terms = Terms(setting, points)
-    choice = identifiable(terms)
-    fitted = list(choice.fitted)
-    every = np.arange(terms.measured.size)
-    at, scale = _robust(terms, fitted, every, terms.start)
-    residuals = terms.residuals(at)
-    errors, correlations = _errors(terms, fitted, at, residuals, scale)
-    return ConstantsFit(
-        terms, choice, at, errors, correlations, residuals,
-        _leave_one_out(terms, fitted, at, scale), _at_limit(terms, fitted, at),
-    )  # fmt: skip
+    coordinates = Coordinates(setting, points)
+    choice = identifiable(coordinates)
+    at, scale = _robust(coordinates, choice.fitted)
+    residuals = coordinates.residuals(at, choice.fitted)
+    slopes = coordinates.jacobian(at, choice.fitted)
+    errors, correlations = _errors(slopes, residuals, scale)
+    left_out = _leave_one_out(coordinates, choice.fitted, at, slopes, residuals, scale)
+    return ConstantsFit(coordinates, choice, at, errors, correlations, residuals, left_out)
 
 
-def _robust(
-    terms: Terms, fitted: list[int], rows: NDArray[np.intp], start: FloatArray
-) -> tuple[FloatArray, float]:
+def _robust(coordinates: Coordinates, fitted: tuple[int, ...]) -> tuple[FloatArray, float]:
     """Solve, estimate the scatter from the median residual, and solve again with that scale."""
-    at, scale = start, 2 * NOISE
-    for _ in range(3):
-        at = _solve(terms, fitted, rows, at, ROBUST * scale)
-        residuals = terms.residuals(at)[rows]
-        freedom = max(rows.size - len(fitted), 1)
-        scale = 1.4826 * float(np.median(np.abs(residuals))) * np.sqrt(rows.size / freedom)
-        scale = max(scale, 1e-6)
+    at, scale = coordinates.start, 2 * NOISE
+    count = coordinates.measured.size
+    for _ in range(2):
+        at = _solve(coordinates, fitted, at, ROBUST * scale)
+        typical = float(np.median(np.abs(coordinates.residuals(at, fitted))))
+        scale = max(1.4826 * typical * np.sqrt(count / max(count - len(fitted), 1)), 1e-6)
     return at, scale
 
 
 def _solve(
-    terms: Terms, fitted: list[int], rows: NDArray[np.intp], start: FloatArray, width: float
+    coordinates: Coordinates, fitted: tuple[int, ...], start: FloatArray, width: float
 ) -> FloatArray:
     if not fitted:
         return start
-    low, high = terms.bounds()
+    chosen = list(fitted)
+    low, high = (limits[chosen] for limits in coordinates.bounds())
+    inside = INSIDE * coordinates.spread[chosen]
 
-    def full(x: FloatArray) -> FloatArray:
+    def everywhere(x: FloatArray) -> FloatArray:
         at = start.copy()
-        at[fitted] = x
+        at[chosen] = x
         return at
 
-    first = np.clip(start[fitted], low[fitted] + 1e-9, high[fitted] - 1e-9)
     found = least_squares(
-        lambda x: terms.residuals(full(x))[rows],
-        first,
-        jac=lambda x: terms.jacobian(full(x))[np.ix_(rows, fitted)],
-        bounds=(low[fitted], high[fitted]),
-        x_scale=terms.spread()[fitted],
+        lambda x: coordinates.residuals(everywhere(x), fitted),
+        np.clip(start[chosen], low + inside, high - inside),
+        jac=lambda x: coordinates.jacobian(everywhere(x), fitted),
+        bounds=(low, high),
+        x_scale=coordinates.spread[chosen],
         loss="soft_l1",
         f_scale=width,
+        xtol=1e-7,
+        ftol=1e-7,
     )
-    return full(found.x)
+    return everywhere(found.x)
 
 
 def _errors(
-    terms: Terms, fitted: list[int], at: FloatArray, residuals: FloatArray, scale: float
+    slopes: FloatArray, residuals: FloatArray, scale: float
 ) -> tuple[FloatArray, FloatArray]:
     """Standard errors and correlations of an M-estimator with the soft-L1 loss."""
-    if not fitted:
-        return np.zeros(0), np.zeros((0, 0))
+    count, fitted = slopes.shape
+    if count <= fitted or not fitted:
+        return np.full(fitted, np.nan), np.eye(fitted)
     squared = 1 + (residuals / (ROBUST * scale)) ** 2
     influence, slope = residuals / np.sqrt(squared), squared**-1.5
-    freedom = residuals.size - len(fitted)
-    jacobian = terms.jacobian(at)[:, fitted]
-    if freedom < 1:
-        return np.full(len(fitted), np.nan), np.eye(len(fitted))
-    variance = float(np.sum(influence**2)) / freedom / float(np.mean(slope)) ** 2
-    covariance = variance * np.linalg.pinv(jacobian.T @ jacobian)
+    variance = float(np.sum(influence**2)) / (count - fitted) / float(np.mean(slope)) ** 2
+    covariance = variance * np.linalg.pinv(slopes.T @ slopes)
     errors = np.sqrt(np.diag(covariance))
     return errors, np.asarray(covariance / np.outer(errors, errors))
 
 
 def _leave_one_out(
-    terms: Terms, fitted: list[int], at: FloatArray, scale: float
+    coordinates: Coordinates,
+    fitted: tuple[int, ...],
+    at: FloatArray,
+    slopes: FloatArray,
+    residuals: FloatArray,
+    scale: float,
 ) -> FloatArray:
-    """Error at each point of a fit that has not seen it."""
-    count = terms.measured.size
-    left_out = np.empty(count)
-    for index in range(count):
-        rows = np.delete(np.arange(count), index)
-        without = _solve(terms, fitted, rows, at, ROBUST * scale) if rows.size else terms.start
-        left_out[index] = terms.residuals(without)[index]
+    """Error at each point of a fit that has not seen it: one Gauss-Newton step from the fit."""
+    weights = 1 / np.sqrt(1 + (residuals / (ROBUST * scale)) ** 2)
+    low, high = coordinates.bounds()
+    left_out = np.empty(residuals.size)
+    for index in range(residuals.size):
+        kept = np.delete(np.arange(residuals.size), index)
+        weighted = slopes[kept].T * weights[kept]
+        step = np.linalg.pinv(weighted @ slopes[kept]) @ (weighted @ residuals[kept])
+        without = at.copy()
+        without[list(fitted)] -= step
+        without = np.clip(without, low, high)
+        left_out[index] = coordinates.residuals(without, fitted)[index]
     return left_out
 
 
-def _at_limit(terms: Terms, fitted: list[int], at: FloatArray) -> tuple[int, ...]:
-    low, high = terms.bounds()
-    return tuple(j for j in fitted if at[j] - low[j] < 1e-6 or high[j] - at[j] < 1e-6)
-
-
-def with_noise(
-    setting: Setting, points: Sequence[LatencyPoint], replica: Replica, noise: FloatArray
+def predicted_points(
+    setting: Setting, points: Sequence[LatencyPoint], replica: Replica
 ) -> list[LatencyPoint]:
-    """Return points timed as the model predicts on a replica, times 1 + noise: synthetic data."""
-    seconds = setting.seconds(points, replica) * (1 + noise)
+    """Return points timed as the model predicts on a replica."""
+    seconds = setting.seconds(points, replica)
     return [replace(p, seconds=float(t)) for p, t in zip(points, seconds, strict=True)]

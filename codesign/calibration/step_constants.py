@@ -1,6 +1,5 @@
 """The constants a step time is made of, one by one: where they stand in a replica, and limits."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,7 +8,6 @@ import numpy as np
 
 from codesign.hardware.constants import compute_format
 from codesign.model.communication import Interconnect
-from codesign.model.roofline import Kernel
 from codesign.replica import Replica
 from codesign.spec.hardware import KernelKind
 from codesign.spec.precision import Dtype
@@ -84,22 +82,6 @@ def constants_of(replica: Replica) -> list[Constant]:
     return found
 
 
-def free_of_charge(replica: Replica) -> Replica:
-    """Return a replica on which nothing costs any time."""
-    nothing = Kernel(floor=0.0, bandwidth=math.inf, compute=math.inf)
-    link = replica.interconnect
-    if link is not None:
-        zeros = (0.0,) * len(link.gpus)
-        link = Interconnect(link.gpus, zeros, math.inf, 0.0, 0.0, math.inf)
-    return replace(
-        replica,
-        kernels={key: replace(kernel, kernel=nothing) for key, kernel in replica.kernels.items()},
-        interconnect=link,
-        host_time=0.0,
-        sd_overhead=0.0,
-    )
-
-
 def _kernel_constants(replica: Replica, kind: KernelKind, dtype: Dtype) -> list[Constant]:
     kernel, hardware = replica.kernel(kind, dtype), replica.hardware
     peak = hardware.peak_compute[compute_format(hardware, dtype)].value
@@ -127,43 +109,46 @@ def _kernel_constants(replica: Replica, kind: KernelKind, dtype: Dtype) -> list[
 
 
 def _link_constants(replica: Replica, link: Interconnect) -> list[Constant]:
-    def times(factor_of: str) -> Callable[[Replica, float], Replica]:
-        return lambda target, value: replace(
-            target, interconnect=_link_with(target, link, factor_of, value)
-        )
-
-    floor = float(np.interp(np.log2(replica.gpus), np.log2(link.gpus), link.all_reduce_floors))
-    exchange = link.dispatch_floor + link.combine_floor
+    told = (
+        ("all_reduce.floor", "us", _link_floor(replica, link, "all_reduce"), False),
+        ("all_reduce.bandwidth", "GB/s", link.all_reduce_bandwidth, True),
+        ("all_to_all.floor", "us", _link_floor(replica, link, "all_to_all"), False),
+        ("all_to_all.bandwidth", "GB/s", link.all_to_all_bandwidth, True),
+    )
     return [
-        Constant(f"{name}", unit, prior, prior / 20, prior * 20, LINK_SPREAD, rate, False, times(name))
-        for name, unit, prior, rate in (
-            ("all_reduce.floor", "us", floor, False),
-            ("all_reduce.bandwidth", "GB/s", link.all_reduce_bandwidth, True),
-            ("all_to_all.floor", "us", exchange, False),
-            ("all_to_all.bandwidth", "GB/s", link.all_to_all_bandwidth, True),
+        Constant(
+            name, unit, prior, prior / 20, prior * 20, LINK_SPREAD, rate, False, _put_link(name)
         )
+        for name, unit, prior, rate in told
         if prior > 0
-    ]  # fmt: skip
+    ]
 
 
-def _link_with(target: Replica, prior: Interconnect, name: str, value: float) -> Interconnect:
-    """Floors keep their ratios; `prior` tells them where `target` has none."""
-    link = target.interconnect
-    assert link is not None
-    if name == "all_reduce.bandwidth":
-        return replace(link, all_reduce_bandwidth=value)
-    if name == "all_to_all.bandwidth":
-        return replace(link, all_to_all_bandwidth=value)
-    if name == "all_to_all.floor":
-        factor = value / (prior.dispatch_floor + prior.combine_floor)
-        return replace(
-            link,
-            dispatch_floor=prior.dispatch_floor * factor,
-            combine_floor=prior.combine_floor * factor,
-        )
-    here = float(np.interp(np.log2(target.gpus), np.log2(prior.gpus), prior.all_reduce_floors))
-    floors = tuple(floor * value / here for floor in prior.all_reduce_floors)
-    return replace(link, all_reduce_floors=floors)
+def _put_link(name: str) -> Callable[[Replica, float], Replica]:
+    """Floors of several GPU counts, or of dispatch and combine, keep their ratios."""
+    collective, _, what = name.partition(".")
+
+    def put(replica: Replica, value: float) -> Replica:
+        link = replica.interconnect
+        assert link is not None
+        if what == "bandwidth":
+            return replace(
+                replica, interconnect=replace(link, **{f"{collective}_bandwidth": value})
+            )
+        here = _link_floor(replica, link, collective)
+        if collective == "all_reduce":
+            floors = tuple(floor * value / here for floor in link.all_reduce_floors)
+            return replace(replica, interconnect=replace(link, all_reduce_floors=floors))
+        scaled = {n: getattr(link, n) * value / here for n in ("dispatch_floor", "combine_floor")}
+        return replace(replica, interconnect=replace(link, **scaled))
+
+    return put
+
+
+def _link_floor(replica: Replica, link: Interconnect, collective: str) -> float:
+    if collective == "all_reduce":
+        return float(np.interp(np.log2(replica.gpus), np.log2(link.gpus), link.all_reduce_floors))
+    return link.dispatch_floor + link.combine_floor
 
 
 def _put_time(name: str) -> Callable[[Replica, float], Replica]:
@@ -177,11 +162,7 @@ def _put_kernel(
 ) -> Callable[[Replica, float], Replica]:
     def put(replica: Replica, value: float) -> Replica:
         resolved = replica.kernels[kind, dtype]
-        kernel = Kernel(
-            floor=value if field == "floor" else resolved.kernel.floor,
-            bandwidth=value if field == "bandwidth" else resolved.kernel.bandwidth,
-            compute=value if field == "compute" else resolved.kernel.compute,
-        )
+        kernel = replace(resolved.kernel, **{field: value})
         kernels = {**replica.kernels, (kind, dtype): replace(resolved, kernel=kernel)}
         return replace(replica, kernels=kernels)
 

@@ -6,6 +6,7 @@ computed on the axes it depends on and memory stays bounded.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective, make_objective
 from codesign.search.champion import Champion
 from codesign.search.contenders import Contenders
+from codesign.search.executor import InProcess, Pool, Shared
 from codesign.search.pareto import Front
 from codesign.search.problem import Evaluation, Problem, expected, merit
 from codesign.search.variance import AxisVariance
@@ -22,6 +24,9 @@ from codesign.spec.study import ObjectiveChoice
 
 POINTS_AT_ONCE = 2**16
 """Points of one mesh: its arrays stay in the processor's cache."""
+
+CHUNKS_PER_SHARD = 4
+"""Meshes of one task for a worker: enough to be worth sending."""
 
 THROUGHPUT = make_objective(ObjectiveChoice(name="sd_tokens_per_s"))
 
@@ -82,7 +87,10 @@ class Enumeration:
 
 
 def enumerate_space(
-    problem: Problem, front: tuple[Objective, ...], progress: Progress | None = None
+    problem: Problem,
+    front: tuple[Objective, ...],
+    progress: Progress | None = None,
+    pool: Pool | None = None,
 ) -> Enumeration:
     """Evaluate every design of the space.
 
@@ -93,39 +101,68 @@ def enumerate_space(
         Objectives of the Pareto front.
     progress : callable, optional
         Told how many designs were evaluated since the last call.
+    pool : Pool, optional
+        What evaluates the shards; this process where absent. The shards do not depend on it, nor
+        the order in which they are put together: neither does the answer.
 
     Returns
     -------
     Enumeration
     """
     found = Enumeration()
-    for experts in problem.space.chunks(POINTS_AT_ONCE):
-        found.merge(enumerate_part(problem, front, experts))
+    pool = pool or Pool(InProcess, 1)
+    task = partial(_enumerate_shard, Shared((problem, front)))
+    for part in pool.map(task, problem.space.chunks(POINTS_AT_ONCE * CHUNKS_PER_SHARD)):
+        found.merge(part)
         if progress is not None:
-            progress(problem.space.count(experts))
+            progress(part.designs)
+    return found
+
+
+def _enumerate_shard(
+    shared: Shared[tuple[Problem, tuple[Objective, ...]]], shard: tuple[int, ...]
+) -> Enumeration:
+    problem, front = shared.value
+    found = Enumeration()
+    for experts in problem.space.chunks(POINTS_AT_ONCE, shard):
+        found.merge(enumerate_part(problem, front, experts))
     return found
 
 
 def enumerate_part(
     problem: Problem, front: tuple[Objective, ...], experts: tuple[int, ...]
 ) -> Enumeration:
-    """Evaluate every design with some values of the first axis."""
-    designs, valid = problem.space.mesh(experts)
+    """Evaluate every design with some values of the first axis, in slices of the second."""
+    found, nominal, valid = Enumeration(), [], []
+    for top_k in problem.space.slices(experts, POINTS_AT_ONCE):
+        slice_valid, slice_nominal = _evaluate(found, problem, front, experts, top_k)
+        valid.append(slice_valid)
+        nominal.append(slice_nominal)
+    found.variance.add(np.concatenate(nominal, axis=1), np.concatenate(valid, axis=1))
+    return found
+
+
+def _evaluate(
+    found: Enumeration,
+    problem: Problem,
+    front: tuple[Objective, ...],
+    experts: tuple[int, ...],
+    top_k: tuple[int, ...],
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Evaluate one mesh; return which of its points are designs, and their first objective."""
+    designs, valid = problem.space.mesh(experts, top_k)
     valid = np.broadcast_to(valid, designs.shape)
     evaluation = problem.evaluate(designs)
     first = problem.objectives[0]
-    nominal = np.broadcast_to(evaluation.objectives[first.name], designs.shape)
-    found = Enumeration(designs=int(valid.sum()))
-    found.excluded = {
-        name: int((valid & mask).sum()) for name, mask in evaluation.violations.items()
-    }
-    found.variance.add(nominal, valid)
-    found.feasible = int((valid & (evaluation.violated == 0)).sum())
+    found.designs += int(valid.sum())
+    for name, mask in evaluation.violations.items():
+        found.excluded[name] = found.excluded.get(name, 0) + int((valid & mask).sum())
+    found.feasible += int((valid & (evaluation.violated == 0)).sum())
     if found.feasible == 0:
         shortfalls = (np.maximum(a.violation, 0.0) for a in evaluation.assessments.values())
         found.nearest.challenge(designs, -np.broadcast_to(sum(shortfalls), designs.shape), valid)
     _compete(found, problem, evaluation, np.flatnonzero(valid & (evaluation.violated <= 1)), front)
-    return found
+    return valid, np.broadcast_to(evaluation.objectives[first.name], designs.shape)
 
 
 def _compete(
@@ -159,13 +196,11 @@ def _compete(
     for constraint in problem.constraints:
         assessment = evaluation.assessments[constraint.name]
         alone = at(evaluation.violations[constraint.name]) & ~feasible
-        found.without[constraint.name] = Champion()
-        found.without[constraint.name].challenge(designs, scores, alone)
+        found.without.setdefault(constraint.name, Champion()).challenge(designs, scores, alone)
         step = constraint.natural_step(assessment)
         if step is not None:
             near = alone & (at(assessment.slack) >= -at(np.asarray(step)))
-            found.relaxed[constraint.name] = Champion()
-            found.relaxed[constraint.name].challenge(designs, scores, near)
+            found.relaxed.setdefault(constraint.name, Champion()).challenge(designs, scores, near)
     kept = np.flatnonzero(feasible)
     columns = [merits[each.name][kept] for each in front]
     found.front.add(designs.take(kept), np.stack(columns, axis=1))

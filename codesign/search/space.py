@@ -72,15 +72,21 @@ class DesignSpace:
         rest = (len(values) for axis, values in self.axes.items() if axis not in SEARCHED[:2])
         return int(np.prod([*rest], dtype=np.int64))
 
-    def mesh(self, experts: tuple[int, ...] | None = None) -> tuple[Designs, NDArray[np.bool_]]:
+    def mesh(
+        self, experts: tuple[int, ...] | None = None, top_k: tuple[int, ...] | None = None
+    ) -> tuple[Designs, NDArray[np.bool_]]:
         """Return an open mesh over all axes, and where its points are designs.
 
         Parameters
         ----------
-        experts : tuple of int, optional
-            Only these values of the first axis, to walk the space in chunks.
+        experts, top_k : tuple of int, optional
+            Only these values of the first two axes, to walk the space in chunks.
         """
-        chosen = self.axes | ({"experts": experts} if experts else {})
+        chosen = dict(self.axes)
+        if experts is not None:
+            chosen["experts"] = experts
+        if top_k is not None:
+            chosen["top_k"] = top_k
         names = [*SEARCHED, *(["expert_width"] if "expert_width" in self.axes else [])]
         grids = np.ix_(*(np.array(chosen[name], dtype=np.float64) for name in names))
         designs = self.designs(**dict(zip(names, grids, strict=True)))
@@ -91,13 +97,22 @@ class DesignSpace:
         top_k = np.array(self.axes["top_k"])
         return int((top_k[:, None] <= np.array(experts)[None, :]).sum()) * self._others
 
-    def chunks(self, points: int) -> Iterator[tuple[int, ...]]:
+    def chunks(
+        self, points: int, experts: tuple[int, ...] | None = None
+    ) -> Iterator[tuple[int, ...]]:
         """Split the first axis so that a chunk has about so many points, at least one value."""
-        experts = self.axes["experts"]
+        experts = self.axes["experts"] if experts is None else experts
         per_value = len(self.axes["top_k"]) * self._others
         step = max(1, points // per_value)
         for start in range(0, len(experts), step):
             yield experts[start : start + step]
+
+    def slices(self, experts: tuple[int, ...], points: int) -> Iterator[tuple[int, ...]]:
+        """Split the second axis too where one chunk of the first has many more points."""
+        top_k = self.axes["top_k"]
+        step = max(1, points // (len(experts) * self._others))
+        for start in range(0, len(top_k), step):
+            yield top_k[start : start + step]
 
     def designs(self, **axes: FloatArray) -> Designs:
         """Return designs of given axes; the expert width by policy unless it is among them."""

@@ -82,7 +82,7 @@ class RoutingLocality(Spec):
 class Training(Spec):
     """The model's pretraining budget."""
 
-    tokens: TokenCount = Field(gt=0)
+    tokens: TokenCount
     source: str
 
 

@@ -78,12 +78,15 @@ Compute = Annotated[float, *_quantity("compute")]
 Seconds = Annotated[float, *_quantity("time")]
 Watts = Annotated[float, *_quantity("power")]
 UsdPerHour = Annotated[float, *_quantity("price")]
-TokenCount = Annotated[float, *_quantity("count")]
+TokenCount = Annotated[float, *_quantity("count"), Field(gt=0, le=1e18)]
 
 Item = TypeVar("Item")
 Items = Annotated[tuple[Item, ...], Field(strict=False)]
 """A YAML list, kept as a tuple so that a frozen spec really is; the items stay strict."""
 
-PositiveCount = Annotated[int, Field(ge=1)]
-Count = Annotated[int, Field(ge=0)]
+LARGEST_COUNT = 10**15
+"""Above anything that is counted here, and still exact as a float."""
+
+PositiveCount = Annotated[int, Field(ge=1, le=LARGEST_COUNT)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
 Fraction = Annotated[float, Field(ge=0, le=1)]

@@ -130,7 +130,7 @@ class Search(Spec):
     engine: Literal["auto", "exact", "optuna"] = "auto"
     trials: PositiveCount = 200
     batch: PositiveCount = 20
-    seed: Count = 0
+    seed: int = Field(default=0, ge=0, lt=2**32)
 
 
 ConstraintChoice = bool | Bound | dict[str, Any]
@@ -179,7 +179,7 @@ class Study(Spec):
     routing: RoutingChoice = "own"
     draft: AnyDraft = Draft()
     acceptance: AnyAcceptance = DEFAULT_ACCEPTANCE
-    train_tokens: TokenCount | None = Field(default=None, gt=0)
+    train_tokens: TokenCount | None = None
     space: Space = Space()
     objectives: Items[AnyObjective] = Field(
         default=(ObjectiveChoice(name="sd_speedup"),), min_length=1

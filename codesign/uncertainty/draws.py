@@ -12,7 +12,6 @@ from scipy.stats import qmc
 
 from codesign.model.acceptance import decay_survival
 from codesign.model.arrays import FloatArray
-from codesign.model.roofline import Kernel
 from codesign.model.routing import RouterParameters, mean_decay
 from codesign.prediction import Scenario
 from codesign.replica import Replica
@@ -173,10 +172,11 @@ def _replica(replica: Replica, values: dict[str, float]) -> Replica:
     kernels = {}
     for (kind, dtype), resolved in replica.kernels.items():
         own = resolved.kernel
-        kernel = Kernel(
-            own.floor * values.get(f"{kind}_floor", 1.0),
-            own.bandwidth * values.get(f"{kind}_bandwidth", 1.0),
-            own.compute * values.get(f"{kind}_compute", 1.0),
+        kernel = replace(
+            own,
+            floor=own.floor * values.get(f"{kind}_floor", 1.0),
+            bandwidth=own.bandwidth * values.get(f"{kind}_bandwidth", 1.0),
+            compute=own.compute * values.get(f"{kind}_compute", 1.0),
         )
         kernels[kind, dtype] = replace(resolved, kernel=kernel)
     return replace(

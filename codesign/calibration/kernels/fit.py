@@ -19,6 +19,7 @@ OUTLIER: Final = 0.05
 FOLDS: Final = 20
 """Configurations are left out one at a time, or in this many groups where there are more."""
 
+LEAST_SHARE: Final = 1e-3
 ROUNDS: Final = 3
 """Alternations between the constants of unsharded experts and the width of narrow ones."""
 
@@ -177,16 +178,16 @@ def _solve(
 
 
 def _descend(
-    timed: TimedKernels, rows: NDArray[np.bool_], start: FloatArray, free: list[int],
+    timed: TimedKernels,
+    rows: NDArray[np.bool_],
+    start: FloatArray,
+    free: list[int],
     how: FitOptions,
-) -> FloatArray:  # fmt: skip
+) -> FloatArray:
     """Move the free constants of the chosen rows; the others stay."""
-    part = TimedKernels(
-        timed.traffic[rows], timed.flop[rows], timed.seconds[rows], timed.configuration[rows],
-        timed.source, None if timed.width is None else timed.width[rows],
-    )  # fmt: skip
+    part = timed.only(rows)
     low, high = (np.log(np.array(bound)) for bound in BOUNDS)
-    low[2], high[2] = max(low[2], np.log(max(how.least_share, 1e-3) * how.peak)), np.log(how.peak)
+    low[2], high[2] = np.log(max(how.least_share, LEAST_SHARE) * how.peak), np.log(how.peak)
     measured = np.log(part.seconds)
 
     def residuals(moved: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from codesign.calibration.kernels.collectives import fit_all_reduce, fit_exchang
 from codesign.calibration.kernels.dense import dense_kernels
 from codesign.calibration.kernels.fit import FitOptions, FittedKernel, fit_kernel
 from codesign.calibration.kernels.routed import routed_kernels
-from codesign.calibration.kernels.rows import TimedKernels
+from codesign.calibration.kernels.rows import TimedKernels, reachable
 from codesign.calibration.kernels.tables import BACKENDS, FORMATS
 from codesign.hardware.constants import compute_format
 from codesign.spec.hardware import (
@@ -28,7 +28,11 @@ WEAK_ERROR: Final = 0.15
 WEAK_BANDWIDTH: Final = 0.35
 """Achieved share of the datasheet's memory bandwidth below which they are, too [-]."""
 
+USELESS_ERROR: Final = 0.3
+"""Left-out median error above which scaling from a neighbour is better, and nothing is kept [-]."""
+
 FEWEST_CONFIGURATIONS: Final = 3
+FEWEST_ROWS: Final = 10
 TERA: Final = 1e12
 
 Read = Callable[[str, Backend, Dtype], TimedKernels | None]
@@ -85,7 +89,10 @@ def fit_device(
     for key in _keys(backends, dtypes):
         kind, backend, dtype = key
         measured = KINDS[kind](hardware.name, backend, dtype)
-        if measured is None or measured.seconds.size < 10:
+        if measured is None:
+            continue
+        measured = reachable(measured, hardware.memory_bandwidth.value)
+        if measured.seconds.size < FEWEST_ROWS:
             continue
         if progress:
             progress(f"{hardware.name} {kind} {backend} {dtype}")
@@ -165,7 +172,11 @@ def fitted_profile(hardware: Hardware, fits: DeviceFits) -> Hardware:
     kept = [
         own for own in hardware.kernels if (own.kernel, own.backend, own.dtype) not in fits.kernels
     ]
-    fitted = [constants_of(hardware, *key, fit) for key, fit in fits.kernels.items()]
+    fitted = [
+        constants_of(hardware, *key, fit)
+        for key, fit in fits.kernels.items()
+        if not fit.left_out_error > USELESS_ERROR
+    ]
     changes: dict[str, object] = {"kernels": [each.to_data() for each in (*fitted, *kept)]}
     if fits.all_reduce is not None:
         changes["all_reduce"] = fits.all_reduce.to_data()

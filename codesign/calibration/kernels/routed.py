@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SHAPE: Final = ["num_experts", "topk", "hidden_size", "inter_size"]
+LOAD: Final = ["moe_tp_size", "num_tokens", "distribution"]
 MOST_TOKENS: Final = 4096
 """Larger passes are prefill."""
 
@@ -32,6 +33,9 @@ WIDTH_STEP: Final = 64
 
 UNGATED: Final = {(128, 6), (512, 22)}
 """N and k of the Nemotron-3 models: two matrices per expert, not three."""
+
+MISLABELLED: Final = {("vllm", "0.19.0", "int4")}
+"""Called Marlin, but the collector of that version ran the generic 4-bit kernel, 4 times slower."""
 
 GROUP_LIMITED: Final = (256, 8, 7168, 2048)
 """DeepSeek-V3; vLLM and SGLang time it with its group-limited router, on half the experts."""
@@ -57,6 +61,7 @@ def routed_kernels(device: str, backend: Backend, dtype: Dtype) -> TimedKernels 
     versions = {
         name: rows[rows["moe_dtype"] == FORMATS[dtype]]
         for name, rows in read_versions(device, "moe", backend, "moe_perf").items()
+        if (backend, name, dtype) not in MISLABELLED
     }
     chosen = richest_version(versions, SHAPE)
     if chosen is None:
@@ -65,6 +70,10 @@ def routed_kernels(device: str, backend: Backend, dtype: Dtype) -> TimedKernels 
     kept, left_out = without(rows, _reasons(rows, backend))
     if kept.empty:
         return None
+    fastest = kept.sort_values("latency").drop_duplicates([*SHAPE, *LOAD])
+    if len(fastest) < len(kept):
+        left_out["a second kernel or run, slower for the same load"] = len(kept) - len(fastest)
+    kept = fastest.sort_index()
     source = f"{PACKAGE} moe_perf, {backend} {version}, {kernel_names(kept)}"
     return timed(kept, dtype, source, left_out)
 

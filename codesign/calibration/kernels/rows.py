@@ -1,7 +1,7 @@
 """Timed kernels as the model sees them: bytes, FLOP and what shape they belong to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -47,6 +47,18 @@ class TimedKernels:
     whole: NDArray[np.bool_] | None = None
     left_out: dict[str, int] = field(default_factory=dict)
 
+    def only(self, rows: NDArray[np.bool_]) -> "TimedKernels":
+        """Return the chosen rows."""
+        return replace(
+            self,
+            traffic=self.traffic[rows],
+            flop=self.flop[rows],
+            seconds=self.seconds[rows],
+            configuration=self.configuration[rows],
+            width=None if self.width is None else self.width[rows],
+            whole=None if self.whole is None else self.whole[rows],
+        )
+
 
 def without(rows: "DataFrame", reasons: Reasons) -> tuple["DataFrame", dict[str, int]]:
     """Drop rows for stated reasons; a row counts under the first that holds.
@@ -64,6 +76,24 @@ def without(rows: "DataFrame", reasons: Reasons) -> tuple["DataFrame", dict[str,
             counts[reason] = int(now.sum())
         kept &= ~now
     return rows[kept], counts
+
+
+def reachable(timed: TimedKernels, memory_bandwidth: float) -> TimedKernels:
+    """Drop rows that moved their bytes faster than the memory can: they were read from the cache.
+
+    Parameters
+    ----------
+    timed : TimedKernels
+    memory_bandwidth : float
+        Of the datasheet [B/s].
+    """
+    cached = timed.traffic / timed.seconds > memory_bandwidth
+    if not cached.any():
+        return timed
+    reason = "faster than the memory: read from the cache"
+    return replace(
+        timed.only(~cached), left_out=timed.left_out | {reason: int(cached.sum())}
+    )
 
 
 def column(rows: "DataFrame", name: str) -> FloatArray:

@@ -1,0 +1,1 @@
+"""Fits of the latent-Gaussian router to traces of routed experts."""
