@@ -25,7 +25,7 @@ def assumptions_of(study: Study, scenario: Scenario) -> tuple[str, ...]:
     lines = [
         _reference(scenario),
         _replica(study, scenario),
-        *_workload(scenario),
+        *_workload(study, scenario),
         _routing(study, scenario),
         *_group_limited(scenario),
         _acceptance(study, scenario),
@@ -72,18 +72,18 @@ def _replica(study: Study, scenario: Scenario) -> str:
     )
 
 
-def _workload(scenario: Scenario) -> list[str]:
-    sizes = ", ".join(
-        f"{size} ({share:.0%})" if len(scenario.shares) > 1 else f"{size}"
-        for size, share in zip(scenario.batch_sizes, scenario.shares, strict=True)
-    )
-    lines = [f"workload: batch size {sizes} per replica, context {scenario.context} tokens"]
-    if len(scenario.batch_sizes) > 1:
-        lines.append(
-            "workload: shares weigh generated tokens; the speedup of the mix is total time "
-            "without SD over total time with it, one draft length for all"
-        )
-    return lines
+def _workload(study: Study, scenario: Scenario) -> list[str]:
+    mix = study.workload.target_batch_size
+    context = f"per replica, context {scenario.context} tokens"
+    if len(mix) == 1:
+        each = ", each on its own" if len(scenario.batch_sizes) > 1 else ""
+        return [f"workload: batch size {', '.join(map(str, scenario.batch_sizes))}{each} {context}"]
+    sizes = ", ".join(f"{entry.batch_size} ({entry.share:.0%})" for entry in mix)
+    return [
+        f"workload: batch sizes {sizes} {context}",
+        "workload: shares weigh generated tokens; the speedup of the mix is total time without SD "
+        "over total time with it, one draft length for all",
+    ]
 
 
 def _routing(study: Study, scenario: Scenario) -> str:

@@ -17,13 +17,14 @@ from codesign.model.arrays import FloatArray
 from codesign.model.routing import GENERIC_ROUTER, RouterParameters, router_from_window_correlation
 from codesign.prediction import Scenario, predict
 from codesign.replica import resolve_replica
-from codesign.spec.architecture import Architecture
+from codesign.spec.architecture import Architecture, MixtureOfExperts
 from codesign.spec.draft import Acceptance
 from codesign.spec.hardware import Hardware
 from codesign.spec.load import validation_message
 from codesign.spec.study import RoutingChoice, Study
 
 DEFAULT_TRAINING_TOKENS: Final = 15e12
+EXPERT_FIELDS: Final = frozenset(MixtureOfExperts.model_fields) - {"layers"}
 MOST_GPUS: Final = 1024
 QUALITY_DRAWS: Final = 64
 
@@ -94,24 +95,13 @@ def changed(reference: Architecture, changes: dict[str, Any]) -> Architecture:
     data = reference.to_data()
     moe = data.get("moe", {})
     for name, value in changes.items():
-        fields = type(reference).model_fields
-        if name in fields or name not in type_fields_of_moe():
-            data[name] = value
-        else:
-            moe[name] = value
+        (moe if name in EXPERT_FIELDS else data)[name] = value
     if moe:
         data["moe"] = moe
     try:
         return type(reference).from_data(data)
     except ValidationError as error:
         raise UsageError(f"set: {validation_message(error)}") from None
-
-
-def type_fields_of_moe() -> set[str]:
-    """Fields of `MixtureOfExperts` that `set` reaches without a prefix."""
-    from codesign.spec.architecture import MixtureOfExperts
-
-    return set(MixtureOfExperts.model_fields)
 
 
 def router_of(reference: Architecture, choice: RoutingChoice) -> RouterParameters:

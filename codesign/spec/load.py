@@ -155,7 +155,7 @@ def _message(path: Path, fault: ErrorDetails, positions: Positions) -> str:
 
 
 def _path(location: Location) -> str:
-    return ".".join(str(part) for part in location if part != "") or "(top)"
+    return ".".join(str(part) for part in location if part not in ("", "[key]")) or "(top)"
 
 
 def _rule(fault: ErrorDetails) -> str:
