@@ -34,6 +34,12 @@ class CalibrationError(CodesignError):
     exit_status = 5
 
 
+class InterruptedStudyError(CodesignError):
+    """A study stopped by Ctrl-C after it was saved; the message says how to go on."""
+
+    exit_status = 130
+
+
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the choice nearest to `name`, or an empty string.
 

@@ -20,9 +20,10 @@ from codesign.model.step_time import (
     elementwise,
     routed_experts,
 )
-from codesign.replica import Replica
+from codesign.replica import Replica, attention_kernel
 from codesign.spec.architecture import Architecture, MixtureOfExperts, shared_width_ratio
 from codesign.spec.attention import Attention
+from codesign.spec.hardware import KernelKind
 from codesign.spec.precision import BYTES_PER_ELEMENT
 
 LAUNCHES_PER_LAYER: Final = 2
@@ -97,18 +98,22 @@ class ForwardPass:
             # Neighbouring queries are taken to select the same tokens, so they are read once.
             read = min(seen, group.selected_tokens or seen)
             main = group.cache_elements_per_token - group.index_elements_per_token
-            total = total + self._core(group, read, main, group.flop_per_cached_token)
+            kind = attention_kernel(group)
+            total = total + self._core(kind, group, read, main, group.flop_per_cached_token)
             if group.index_flop_per_cached_token:
                 index = group.index_elements_per_token
-                total = total + self._core(group, seen, index, group.index_flop_per_cached_token)
+                flop = group.index_flop_per_cached_token
+                total = total + self._core("attention", group, seen, index, flop)
         return total
 
-    def _core(self, group: Attention, read: int, elements: int, flop: int) -> Cost:
+    def _core(
+        self, kind: KernelKind, group: Attention, read: int, elements: int, flop: int
+    ) -> Cost:
         """One kernel per layer over `read` cached tokens of so many elements and FLOP each."""
         dtype = self.replica.precision.kv_cache
         size, shards = BYTES_PER_ELEMENT[dtype], self.replica.tensor_parallel
         return attention_core(
-            self.replica.kernel("attention", dtype),
+            self.replica.kernel(kind, dtype),
             group.layers,
             self._sequences_here,
             self.width,

@@ -8,10 +8,14 @@ from codesign.errors import UsageError
 from codesign.hardware import ResolvedKernel, resolve_interconnect, resolve_kernel
 from codesign.model.communication import Interconnect
 from codesign.model.roofline import Kernel
+from codesign.spec.architecture import Architecture
+from codesign.spec.attention import Attention
 from codesign.spec.hardware import Deployment, Hardware, KernelKind
 from codesign.spec.precision import BYTES_PER_ELEMENT, Component, Dtype, Precision
 
-BLOCK_QUANTISED: Final[frozenset[Dtype]] = frozenset({"fp8_block", "mxfp4", "nvfp4", "int4"})
+BLOCK_QUANTISED: Final[frozenset[Dtype]] = frozenset(
+    {"fp8_block", "mxfp8", "mxfp4", "nvfp4", "int4", "int4_g32"}
+)
 
 
 @dataclass(frozen=True)
@@ -75,9 +79,9 @@ class Replica:
 
 
 def resolve_replica(
-    hardware: Hardware, deployment: Deployment, checkpoint: Precision, gpus: int
+    hardware: Hardware, deployment: Deployment, model: Architecture, gpus: int
 ) -> Replica:
-    """Resolve every degree and constant of a deployment on so many GPUs.
+    """Resolve every degree and constant of a deployment of one model on so many GPUs.
 
     Raises
     ------
@@ -89,14 +93,14 @@ def resolve_replica(
     for name, degree in (("tensor_parallel", tensor), ("expert_parallel", expert)):
         if gpus % degree:
             raise UsageError(f"{name} {degree} does not divide {gpus} gpus; set --gpus")
-    precision = checkpoint
+    checkpoint = precision = model.precision
     if deployment.dtype is not None:
         precision = Precision(
             weights=deployment.dtype,
             embeddings=checkpoint.embeddings,
             kv_cache=checkpoint.kv_cache,
         )
-    kernels = _kernels(hardware, deployment, precision)
+    kernels = _kernels(hardware, deployment, model, precision)
     interconnect, link_assumptions = resolve_interconnect(hardware, gpus)
     return Replica(
         hardware=hardware,
@@ -113,14 +117,20 @@ def resolve_replica(
     )
 
 
+def attention_kernel(mixer: Attention) -> KernelKind:
+    """Return the kernel that reads a mixer's cache: latent attention has its own."""
+    return "latent_attention" if mixer.kind == "mla" else "attention"
+
+
 def _kernels(
-    hardware: Hardware, deployment: Deployment, precision: Precision
+    hardware: Hardware, deployment: Deployment, model: Architecture, precision: Precision
 ) -> dict[tuple[KernelKind, Dtype], ResolvedKernel]:
     components: tuple[Component, ...] = ("shared_experts", "attention", "dense")
     wanted: list[tuple[KernelKind, Dtype]] = [
         ("routed_experts", precision.of("routed_experts")),
         *(("gemm", precision.of(component)) for component in components),
         ("gemm", precision.embeddings),
+        *((attention_kernel(mixer), precision.kv_cache) for mixer in model.attention),
         ("attention", precision.kv_cache),
         ("elementwise", "bf16"),
     ]
@@ -141,6 +151,8 @@ def _kernel_assumptions(
         )
     for (kind, dtype), resolved in kernels.items():
         status = "measured" if resolved.measured else "not measured"
+        if resolved.weak:
+            status = f"{status}, weak: {resolved.weak}"
         kernel = resolved.kernel
         lines.append(
             f"{kind} {dtype} ({status}): {float(kernel.floor) * 1e6:.3g} us floor, "

@@ -61,7 +61,7 @@ def build_scenario(
     scenario = Scenario(
         reference=reference,
         replica=resolve_replica(
-            hardware, study.deployment, reference.precision, _first_gpus(study)
+            hardware, study.deployment, reference, _first_gpus(study)
         ),
         batch_sizes=tuple(entry.batch_size for entry in mix),
         shares=tuple(entry.share for entry in mix),
@@ -147,7 +147,7 @@ def _fitting(scenario: Scenario, study: Study, hardware: Hardware, longest: int)
     """Return the scenario on the fewest GPUs, by doubling, that hold the reference."""
     gpus = _first_gpus(study)
     while gpus <= MOST_GPUS:
-        replica = resolve_replica(hardware, study.deployment, scenario.reference.precision, gpus)
+        replica = resolve_replica(hardware, study.deployment, scenario.reference, gpus)
         candidate = replace(scenario, replica=replica)
         reference = predict(Designs.of_architecture(scenario.reference, longest), candidate)
         if float(reference.value("memory_bytes_per_gpu").max()) <= replica.memory_limit:

@@ -34,6 +34,11 @@ def list_studies() -> list[str]:
     return sorted(path.stem for path in studies_folder().glob("*.yaml"))
 
 
+def list_ablations() -> list[str]:
+    """Return the names of the bundled ablations."""
+    return sorted(path.stem for path in (studies_folder() / "ablations").glob("*.yaml"))
+
+
 def find_study(name_or_path: str) -> Path:
     """Return the file of a study: a path if it exists, else a bundled one.
 
@@ -42,14 +47,33 @@ def find_study(name_or_path: str) -> Path:
     UsageError
         If there is neither.
     """
+    if name_or_path in list_ablations() and not Path(name_or_path).is_file():
+        raise UsageError(f"{name_or_path!r} is an ablation: codesign ablate {name_or_path}")
+    return _find(name_or_path, "study", list_studies(), studies_folder())
+
+
+def find_ablation(name_or_path: str) -> Path:
+    """Return the file of an ablation: a path if it exists, else a bundled one.
+
+    Raises
+    ------
+    UsageError
+        If there is neither.
+    """
+    if name_or_path in list_studies() and not Path(name_or_path).is_file():
+        raise UsageError(f"{name_or_path!r} is a study: codesign optimize --study {name_or_path}")
+    return _find(name_or_path, "ablation", list_ablations(), studies_folder() / "ablations")
+
+
+def _find(name_or_path: str, noun: str, bundled: list[str], folder: Path) -> Path:
     path = Path(name_or_path)
     if path.is_file():
         return path
-    if name_or_path in list_studies():
-        return studies_folder() / f"{name_or_path}.yaml"
-    hint = did_you_mean(name_or_path, list_studies())
+    if name_or_path in bundled:
+        return folder / f"{name_or_path}.yaml"
+    hint = did_you_mean(name_or_path, bundled)
     raise UsageError(
-        f"unknown study {name_or_path!r}: no such file and no bundled study{hint}; "
+        f"unknown {noun} {name_or_path!r}: no such file and no bundled {noun}{hint}; "
         "see 'codesign list studies'"
     )
 

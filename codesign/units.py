@@ -4,7 +4,6 @@ A quantity without a unit is refused: a bandwidth of ``3.35`` could mean anythin
 """
 
 import re
-import sys
 from typing import Final
 
 DECIMAL: Final = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -88,12 +87,17 @@ def format_quantity(value: float, dimension: str) -> str:
     ('3.35 TB/s', '80 GiB')
     """
     units = UNITS[dimension]
-    largest = sys.float_info.max
-    fitting = {unit: size for unit, size in units.items() if value <= largest * min(size, 1.0)}
-    spellings = [f"{value / size:.12g} {unit}".strip() for unit, size in fitting.items()]
-    exact = [text for text in reversed(spellings) if parse_quantity(text, dimension) == value]
+    spellings = [f"{value / size:.12g} {unit}".strip() for unit, size in units.items()]
+    exact = [text for text in reversed(spellings) if _reads_as(text, dimension, value)]
     base = next(iter(units))
     return min(exact, key=len, default=f"{value!r} {base}".strip())
+
+
+def _reads_as(text: str, dimension: str, value: float) -> bool:
+    try:
+        return parse_quantity(text, dimension) == value
+    except ValueError:  # near the largest float a rounded spelling is infinite
+        return False
 
 
 def _needs_unit(number: str, dimension: str) -> str:

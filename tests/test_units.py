@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codesign.units import UNITS, format_quantity, parse_quantity
@@ -72,7 +72,7 @@ def test_parse(written: str, dimension: str, value: float) -> None:
     ],
 )
 def test_refuse(written: str, dimension: str, message: str) -> None:
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError) as caught:
         parse_quantity(written, dimension)
     assert str(caught.value).startswith(message)
 
@@ -96,6 +96,7 @@ def test_plain_numbers_keep_every_digit(number: float) -> None:
     assert parse_quantity(number, "count") == number
 
 
+@example(value=1.797693134858512e308, dimension="bandwidth")
 @given(
     value=st.floats(0, sys.float_info.max, allow_nan=False),
     dimension=st.sampled_from(sorted(UNITS)),

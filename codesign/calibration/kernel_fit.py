@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy.optimize import lsq_linear
@@ -10,6 +11,10 @@ from codesign.calibration.observation import KernelTime
 from codesign.errors import CalibrationError
 from codesign.model.arrays import FloatArray
 from codesign.model.routing import unique_experts_uniform
+
+SIGNIFICANT: Final = 3.0
+NEGLIGIBLE: Final = 1e-6
+"""Share of the time below which a coefficient is zero but for the solver's tolerance."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +66,32 @@ def fit_affine(tokens: FloatArray, unique: FloatArray, seconds: FloatArray) -> A
 
     Notes
     -----
-    Time per token is dropped where it comes out at zero, so that the errors of the other two are
-    those of the smaller model.
+    Time per token is left out unless it is `SIGNIFICANT` times its standard error: below saturation
+    experts and tokens grow together, and a time per token that the points do not show would only
+    take from the time per expert.
     """
     scaled = _design(tokens, unique) / seconds[:, None]
-    size = np.linalg.norm(scaled, axis=0)
-    found = lsq_linear(scaled / size, np.ones_like(seconds), bounds=(0.0, np.inf))
-    coefficients = np.asarray(found.x) / size
-    active = found.x > 1e-9
-    residuals = scaled @ coefficients - 1
-    freedom = seconds.size - int(active.sum())
-    errors = np.full(3, np.nan)
-    if freedom > 0 and active.any():
+    full = _solve(scaled, [0, 1, 2])
+    if full.coefficients[2] > SIGNIFICANT * full.errors[2]:
+        return full
+    return _solve(scaled, [0, 1])
+
+
+def _solve(scaled: FloatArray, columns: list[int]) -> AffineFit:
+    """Least squares with some of the coefficients, none of them negative, the others zero."""
+    part = scaled[:, columns]
+    size = np.linalg.norm(part, axis=0)
+    found = lsq_linear(part / size, np.ones(len(part)), bounds=(0.0, np.inf), tol=1e-13)
+    coefficients, errors = np.zeros(3), np.full(3, np.nan)
+    positive = np.asarray(found.x) > NEGLIGIBLE
+    active = np.array(columns)[positive]
+    coefficients[active] = (np.asarray(found.x) / size)[positive]
+    residuals = np.asarray(scaled @ coefficients - 1)
+    freedom = len(part) - active.size
+    if freedom > 0 and active.size:
         inner = np.linalg.pinv(scaled[:, active].T @ scaled[:, active])
         errors[active] = np.sqrt(np.diag(inner) * np.sum(residuals**2) / freedom)
-    return AffineFit(np.where(active, coefficients, 0.0), errors, residuals)
+    return AffineFit(coefficients, errors, residuals)
 
 
 @dataclass(frozen=True)

@@ -262,6 +262,16 @@ class ConstantsFit:
     left_out: FloatArray
 
     @property
+    def rms(self) -> float:
+        """Root mean square relative residual [-]."""
+        return float(np.sqrt(np.mean(self.residuals**2)))
+
+    @property
+    def left_out_rms(self) -> float:
+        """Root mean square relative error at points that the fit has not seen [-]."""
+        return float(np.sqrt(np.mean(self.left_out**2)))
+
+    @property
     def replica(self) -> Replica:
         """The replica with the fitted constants."""
         return self.coordinates.replica(self.at, self.choice.fitted)

@@ -156,6 +156,18 @@ class DraftRun:
     acceptance_length: float | None
     batch_size: float = 1.0
 
+    @property
+    def observation(self) -> Observation:
+        """The run as a time per token."""
+        return Observation(
+            source=self.source,
+            title="throughput by draft length",
+            batch_size=self.batch_size,
+            draft_tokens=float(self.draft_tokens),
+            per_token=Timing(mean=self.batch_size / self.tokens_per_s),
+            stated_length=self.acceptance_length,
+        )
+
 
 LatencyData = Observation | KernelTime | DraftRun
 """What the readers of latency files return."""

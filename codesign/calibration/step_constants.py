@@ -64,7 +64,18 @@ class Constant:
     @property
     def si(self) -> float:
         """SI units in one `unit`."""
-        return UNITS[DIMENSIONS[self.unit]][self.unit]
+        return in_si(1.0, self.unit)
+
+
+def in_si(value: float, unit: str) -> float:
+    """Return a constant written in one of its units, in SI.
+
+    Examples
+    --------
+    >>> in_si(3.04, "TB/s")
+    3040000000000.0
+    """
+    return value * UNITS[DIMENSIONS[unit]][unit]
 
 
 def constants_of(replica: Replica) -> list[Constant]:

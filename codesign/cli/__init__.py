@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from codesign.cli import calibrate, catalogue, optimize, predict
+from codesign.cli import ablate, calibrate, catalogue, optimize, predict
 from codesign.errors import CodesignError
 
 ISSUES: Final = "please report it with the command and this traceback"
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command()(optimize.optimize)
 app.command()(predict.predict)
+app.command()(ablate.ablate)
 app.add_typer(calibrate.calibrate)
 catalogue.add_commands(app)
 

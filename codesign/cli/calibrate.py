@@ -119,6 +119,21 @@ def latency(
     batch_size: BatchSize = None,
     draft_tokens: DraftTokens = None,
     context: Context = None,
+    input_len: Annotated[
+        int | None, _option("--input-len", "Prompt tokens, for a whole batch's time.", MEASURED)
+    ] = None,
+    output_len: Annotated[
+        int | None, _option("--output-len", "Generated tokens, for the same.", MEASURED)
+    ] = None,
+    draft: Annotated[
+        str, _option("--draft", "What drafted: eagle, mtp, fraction:X, model:NAME.", MEASURED)
+    ] = "eagle",
+    experts: Annotated[
+        int | None, _option("--experts", "N, for kernel times without --arch.", MEASURED)
+    ] = None,
+    top_k: Annotated[
+        int | None, _option("--top-k", "k, for kernel times without --arch.", MEASURED)
+    ] = None,
     input_format: InputFormat = None,
     out: Out = None,
     plot: Plot = None,
@@ -130,7 +145,8 @@ def latency(
     options = _options(
         architecture=arch, hardware=hw, backend=backend, dtype=dtype, gpus=gpus,
         tensor_parallel=tp, expert_parallel=ep, batch_size=batch_size, draft_tokens=draft_tokens,
-        context=context, input_format=input_format,
+        context=context, input_tokens=input_len, output_tokens=output_len, draft=draft,
+        experts=experts, top_k=top_k, input_format=input_format,
     )  # fmt: skip
     with _watched(options) as watched:
         section = calibrate_latency(files, watched)
@@ -141,6 +157,11 @@ def latency(
 def profile(
     files: Files,
     arch: Arch = None,
+    layers: Annotated[
+        int | None, _option("--layers", "Layers of the model, without --arch.", MEASURED)
+    ] = None,
+    hw: Hardware = None,
+    backend: Backend = None,
     batch_size: BatchSize = None,
     draft_tokens: DraftTokens = None,
     input_format: InputFormat = None,
@@ -152,8 +173,8 @@ def profile(
     from codesign.calibration.profile import calibrate_profile
 
     options = _options(
-        architecture=arch, batch_size=batch_size, draft_tokens=draft_tokens,
-        input_format=input_format,
+        architecture=arch, layers=layers, hardware=hw, backend=backend, batch_size=batch_size,
+        draft_tokens=draft_tokens, input_format=input_format,
     )  # fmt: skip
     with _watched(options) as watched:
         section = calibrate_profile(files, watched)

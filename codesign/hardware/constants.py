@@ -36,11 +36,17 @@ class ResolvedKernel:
         Measured on this device, backend and dtype; otherwise scaled.
     origin : str
         Source, and how it was scaled.
+    error : float, optional
+        Median error of the fit on shapes it was not fitted to [-].
+    weak : str, optional
+        Why the constants are not to be trusted far.
     """
 
     kernel: Kernel
     measured: bool
     origin: str
+    error: float | None = None
+    weak: str | None = None
 
 
 def compute_format(hardware: Hardware, dtype: Dtype) -> ComputeFormat:
@@ -65,11 +71,19 @@ def resolve_kernel(
     best = min(donors, key=lambda constants: _mismatch(hardware, constants, backend, dtype))
     exact = donor is hardware and (best.backend, best.dtype) == (backend, dtype)
     if exact:
-        kernel = Kernel(
-            best.floor, best.bandwidth, best.compute, best.norm, best.narrow_width
-        )
-        return ResolvedKernel(kernel, True, best.source)
+        kernel = Kernel(best.floor, best.bandwidth, best.compute, best.norm, best.narrow_width)
+        return ResolvedKernel(kernel, True, _measured(best), best.left_out_error, best.weak)
     return _scaled(best, donor, hardware, dtype)
+
+
+def _measured(constants: KernelConstants) -> str:
+    """Source, and how far the constants are from what was measured."""
+    if constants.samples is None:
+        return constants.source
+    quality = f"n {constants.samples}, error {constants.median_error:.1%} median"
+    if constants.left_out_error is not None:
+        quality += f", {constants.left_out_error:.1%} on shapes left out"
+    return f"{constants.source}; {quality}"
 
 
 def _scaled(
@@ -88,19 +102,24 @@ def _scaled(
     origin = (
         f"scaled from {donor.name} {constants.backend} {constants.dtype} by datasheet ratios: "
         f"bandwidth x{bandwidth:.3g}, compute x{peak:.3g} ({from_format} to {to_format}), "
-        f"same floor; {constants.source}"
+        f"same floor; {_measured(constants)}"
     )
-    return ResolvedKernel(kernel, False, origin)
+    return ResolvedKernel(kernel, False, origin, constants.left_out_error, constants.weak)
 
 
 def _mismatch(
     hardware: Hardware, constants: KernelConstants, backend: str, dtype: Dtype
-) -> tuple[bool, bool, bool, bool]:
-    """Order candidates: the same dtype, then the same compute format, then the same engine."""
+) -> tuple[bool, bool, bool, bool, bool]:
+    """Order candidates: the same dtype, then the same compute format, then the same engine.
+
+    A weak fit stands behind every sound one, unless it is the very kernel asked for.
+    """
     formats = compute_format(hardware, constants.dtype) != compute_format(hardware, dtype)
+    exact = (constants.backend, constants.dtype) == (backend, dtype)
     return (
         constants.dtype != dtype,
         formats,
+        constants.weak is not None and not exact,
         constants.backend != backend,
         constants.dtype != "bf16",
     )

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rich.table import Table as Grid
+from rich.text import Text
 
 from codesign.calibration.file import load_calibration
 from codesign.records import Record
@@ -78,19 +79,20 @@ def _error(parameter: Parameter) -> str:
 
 
 def _grid(table: Table) -> Grid:
-    grid = Grid(title=table.title, title_justify="left", box=None)
+    """Texts, not strings: rich would take a unit in brackets for markup and drop it."""
+    grid = Grid(title=Text(table.title), title_justify="left", box=None)
     for index, column in enumerate(table.columns):
         text = any(isinstance(row[index], str) for row in table.rows)
-        grid.add_column(column, justify="left" if text else "right", overflow="fold")
+        grid.add_column(Text(column), justify="left" if text else "right", overflow="fold")
     for row in table.rows:
         grid.add_row(*(_cell(cell) for cell in row))
     return grid
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: Cell) -> Text:
     if cell is None:
-        return "-"
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+        return Text("-")
+    return Text(f"{cell:.4g}" if isinstance(cell, float) else str(cell))
 
 
 def _notes(section: Section) -> Grid:
@@ -99,9 +101,10 @@ def _notes(section: Section) -> Grid:
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     for source in section.sources:
-        grid.add_row("source", f"{source.file} ({source.format}, sha256 {source.sha256[:12]})")
+        told = f"{source.file} ({source.format}, sha256 {source.sha256[:12]})"
+        grid.add_row("source", Text(told))
     for key, reason in section.defaults.items():
-        grid.add_row("default", f"{key}: {reason}")
+        grid.add_row("default", Text(f"{key}: {reason}"))
     for warning in section.warnings:
-        grid.add_row("warning", warning)
+        grid.add_row("warning", Text(warning))
     return grid

@@ -21,13 +21,13 @@ def write_result(result: Result, folder: Path) -> None:
     study = yaml.safe_dump(result.study, sort_keys=False, allow_unicode=True)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_whole(folder / "study.yaml", study)
-        _write_whole(folder / "result.json", to_json(result.to_dict()))
+        write_whole(folder / "study.yaml", study)
+        write_whole(folder / "result.json", to_json(result.to_dict()))
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written ({error.strerror})") from None
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """Write beside the target, then rename: a reader never sees half a file."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:

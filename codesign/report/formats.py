@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -52,13 +52,44 @@ UNITS: Mapping[str, tuple[float, str]] = {
     "s": (1e3, "ms"),
     "B": (2.0**-30, "GiB"),
     "parameter": (1e-9, "B"),
+    "nat/token": (1.0, "nat/token"),
+    "USD": (1.0, "USD"),
+    "J": (1.0, "J"),
+    "share": (100.0, "%"),
+    "gain": (100.0, "%"),
+    "times": (1.0, "×"),
 }
-"""How a figure's SI unit is shown: factor and unit."""
+"""How a figure's unit is shown: factor and name; ``share`` and ``gain`` are fractions of one."""
+
+SIGNED: Final = ("gain",)
+"""Units of differences, shown with their sign."""
 
 
-def shown(value: float | None, unit: str = "-", digits: int = 4) -> str:
-    """Return a number with its unit, as a table shows it."""
+def shown(value: float | str | bool | None, unit: str = "-", digits: int = 4) -> str:
+    """Return a value with its unit, as a table shows it.
+
+    Examples
+    --------
+    >>> shown(0.0273807, "s"), shown(22680), shown(0.0139, "gain", 2), shown(None)
+    ('27.38 ms', '22,680', '+1.4 %', '-')
+    """
     if value is None:
         return "-"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     factor, name = UNITS.get(unit, (1.0, ""))
-    return f"{value * factor:.{digits}g}{' ' if name else ''}{name}"
+    number = _number(value * factor if factor != 1.0 else value, digits)
+    sign = "+" if unit in SIGNED and value > 0 else ""
+    return f"{sign}{number}{'' if name in ('', '×') else ' '}{name}"
+
+
+def _number(value: float, digits: int) -> str:
+    """Whole numbers with separators; significant digits, trailing zeros only where rounded."""
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    if 10**digits <= abs(value) < 1e7:
+        return f"{value:,.0f}"
+    short = f"{value:.{digits}g}"
+    return short if float(short) == value else f"{value:#.{digits}g}".removesuffix(".")

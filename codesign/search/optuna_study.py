@@ -1,24 +1,34 @@
-"""The Optuna study: ask and tell in batches, constraints as Optuna knows them."""
+"""The Optuna study: asked in batches from what was told, recorded trial by trial.
 
+The sampler works on a copy of the study in memory. Each batch follows from the seed, its number and
+the trials of the batches before; the storage holds finished trials only, each in its slot. So a
+study that was killed, or is worked on by two drivers, has the trials of an undisturbed one.
+"""
+
+import math
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
 import optuna
 from optuna.exceptions import ExperimentalWarning
+from optuna.storages import InMemoryStorage
+from optuna.trial import FrozenTrial, create_trial
 
 from codesign.designs import Designs
-from codesign.search.problem import Problem, merit
+from codesign.objectives import Direction
+from codesign.search.assess import Assessor, Outcome
+from codesign.search.executor import InProcess, Pool
+from codesign.search.interrupt import Interruption
+from codesign.search.lattice import Lattice, Row
+from codesign.search.problem import Problem
+from codesign.search.record import StudyRecord, as_sampled
+from codesign.search.sampling import make_sampler
+from codesign.search.storage import open_store
+from codesign.search.variants import Variants
 from codesign.spec.study import Search
 
-VALID = "top_k_within_experts"
-"""Constraint that keeps top_k <= experts; pairs beyond it are no designs and cost no trial."""
-
-TRIALS_PER_DESIGN = 5
-"""Give up asking after so many suggestions per wanted trial: the space may be smaller."""
-
-Row = tuple[float, ...]
 Progress = Callable[[int], None]
 
 
@@ -29,11 +39,15 @@ class StudyOutcome:
     Parameters
     ----------
     trials, distinct, feasible : int
-        Trials that are designs; distinct designs among them, and feasible ones among those.
+        Finished trials; distinct designs among them, and feasible ones among those.
     best : Designs, optional
         Best feasible design by the first objective; absent where none is feasible.
     best_score : float
         Its merit.
+    variant : int
+        Which one the best design belongs to.
+    ranked : tuple of Row
+        Distinct designs: feasible ones by merit, then the others by their shortfall.
     """
 
     trials: int
@@ -41,101 +55,199 @@ class StudyOutcome:
     feasible: int
     best: Designs | None
     best_score: float
+    variant: int = 0
+    ranked: tuple[Row, ...] = ()
 
 
-def run_optuna(problem: Problem, search: Search, progress: Progress | None = None) -> StudyOutcome:
-    """Run one study; the same seed and batch give the same trials.
+def run_optuna(
+    problem: Problem | Variants,
+    search: Search,
+    progress: Progress | None = None,
+    pool: Pool | None = None,
+    record: StudyRecord | None = None,
+) -> StudyOutcome:
+    """Run or continue one study; the same seed and batch give the same trials.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or Variants
     search : Search
     progress : callable, optional
         Told how many trials were finished since the last call.
+    pool : Pool, optional
+        What evaluates the designs; this process where absent.
+    record : StudyRecord, optional
+        Where trials are kept; nowhere but in memory where absent.
+
+    Raises
+    ------
+    InterruptedStudyError
+        After Ctrl-C, once the batch at hand is recorded, if the record outlives the process.
     """
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = _create(problem, search)
-    memo: dict[Row, tuple[list[float], dict[str, float]]] = {}
-    told = 0
-    for _ in range(TRIALS_PER_DESIGN * (search.trials // search.batch + 1)):
-        wanted = min(search.batch, search.trials - told)
-        if wanted <= 0:
-            break
-        trials = [study.ask() for _ in range(wanted)]
-        rows = [_suggest(trial, problem) for trial in trials]
-        _remember(problem, rows, memo)
-        valid = 0
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    variants = Variants(problem) if isinstance(problem, Problem) else problem
+    assessor = Assessor(Lattice(variants), pool or Pool(InProcess, 1), search.piece)
+    driver = _Driver(assessor, search, record or _forgotten(variants))
+    with Interruption(driver.record.store.place) as interruption:
+        for finished in driver.run():
+            if progress is not None:
+                progress(finished)
+            interruption.check(driver.told, search.trials)
+    return driver.outcome()
+
+
+def directions_of(variants: Variants) -> list[Direction]:
+    """Return the directions of the objectives, as Optuna names them."""
+    return [objective.direction for objective in variants.own.objectives]
+
+
+def _forgotten(variants: Variants) -> StudyRecord:
+    names = [objective.name for objective in variants.own.objectives]
+    store = open_store(None, None, "codesign")
+    return StudyRecord(store, "codesign", directions_of(variants), names, {}, False)
+
+
+class _Driver:
+    """One process at work on a study."""
+
+    def __init__(self, assessor: Assessor, search: Search, record: StudyRecord) -> None:
+        self.record = record
+        self.told = 0
+        self._assessor, self._search = assessor, search
+        self._lattice = assessor.lattice
+        self._rows: list[Row] = []
+        self._backwards = False
+        self._memory = InMemoryStorage()
+        directions = directions_of(self._lattice.variants)
+        self._study = optuna.create_study(directions=directions, storage=self._memory)
+
+    def run(self) -> Iterator[int]:
+        """Finish batch after batch; yields how many trials were finished."""
+        start = self._restore()
+        self.told = start
+        yield start
+        while self.told < self._search.trials:
+            batch, first = divmod(self.told, self._search.batch)
+            assert first == 0, "only whole batches are restored"
+            size = min(self._search.batch, self._search.trials - self.told)
+            self._run_batch(batch, size)
+            self.told += size
+            yield size
+
+    def _restore(self) -> int:
+        """Load whole batches that were told; return how many trials they have."""
+        told = self.record.told()
+        whole = 0
+        while whole in told and whole < self._search.trials:
+            whole += 1
+        if whole < self._search.trials:
+            whole -= whole % self._search.batch
+        for slot in range(whole):
+            trial = as_sampled(told[slot])
+            row = self._lattice.row(self._lattice.place(trial.params))
+            self._assessor.known[row] = _outcome_of(trial)
+            self._rows.append(row)
+            self._study.add_trial(trial)
+        return whole
+
+    def _run_batch(self, batch: int, size: int) -> None:
+        before = self.record.sampler_state(batch)
+        for key, value in before.items():
+            self._memory.set_study_system_attr(self._study._study_id, key, value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            self._study.sampler = make_sampler(self._search.sampler, self._search.seed, batch)
+            trials = [self._study.ask() for _ in range(size)]
+            rows = [self._lattice.row(self._lattice.suggest(trial)) for trial in trials]
+        asked = self._study.get_trials(deepcopy=False)[-size:]
+        work = _Batch(batch * self._search.batch, asked, rows)
+        after = self._memory.get_study_system_attrs(self._study._study_id)
+        if after:
+            work.sampler = {"batch": batch, "before": before, "after": after}
+        self._evaluate(work)
         for trial, row in zip(trials, rows, strict=True):
-            values, constraints = memo[_clipped(row)]
-            excess = row[1] - row[0]
-            for name, violation in (constraints | {VALID: excess}).items():
-                trial.set_constraint(name, float(violation))
-            study.tell(trial, values)
-            valid += excess <= 0
-        told += valid
-        if progress is not None:
-            progress(valid)
-    return _outcome(problem, study, told)
+            outcome = self._assessor.known[row]
+            for name, violation in outcome.violations.items():
+                trial.set_constraint(name, violation)
+            self._study.tell(trial, outcome.values)
+        self._rows += rows
 
+    def _evaluate(self, work: "_Batch") -> None:
+        """Evaluate a batch piece by piece; record each as soon as it is known."""
+        pieces = self._assessor.pieces(work.rows)
+        self._adopt(work)
+        if self._backwards:
+            pieces.reverse()
+        for _ in self._assessor.assess(piece for piece in pieces if not self._adopt(work, piece)):
+            self._record(work)
+        self._record(work)
+        self._adopt(work)
 
-def _create(problem: Problem, search: Search) -> optuna.Study:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ExperimentalWarning)  # multivariate TPE, on purpose
-        sampler = optuna.samplers.TPESampler(seed=search.seed, multivariate=True)
-    return optuna.create_study(
-        directions=[objective.direction for objective in problem.objectives], sampler=sampler
-    )
+    def _adopt(self, work: "_Batch", rows: list[Row] | None = None) -> bool:
+        """Take over what is recorded of a batch; return whether these rows all are."""
+        told = self.record.told()
+        for slot, row in work.slots.items():
+            if slot in told:
+                self._assessor.known[row] = _outcome_of(as_sampled(told[slot]))
+                work.recorded.add(slot)
+        left = {row for slot, row in work.slots.items() if slot not in work.recorded}
+        return rows is not None and left.isdisjoint(rows)
 
+    def _record(self, work: "_Batch") -> None:
+        """Record all of a batch that is known, in the order of its slots."""
+        ready = {
+            slot: self._finished(work.trials[slot - work.first], row)
+            for slot, row in work.slots.items()
+            if row in self._assessor.known and slot not in work.recorded
+        }
+        done = self.record.record(ready, work.sampler)
+        if len(done) < len(ready):  # another driver is at the same batch: meet it half-way
+            self._backwards = not self._backwards
+        work.recorded.update(ready)
 
-def _suggest(trial: optuna.trial.Trial, problem: Problem) -> Row:
-    """Ask for a position on every axis; ordered axes are integers, not categories."""
-    axes = problem.space.axes
-    return tuple(
-        float(values[trial.suggest_int(axis, 0, len(values) - 1)]) for axis, values in axes.items()
-    )
+    def _finished(self, trial: FrozenTrial, row: Row) -> FrozenTrial:
+        outcome = self._assessor.known[row]
+        return create_trial(
+            values=outcome.values, params=trial.params, distributions=trial.distributions,
+            system_attrs=dict(trial.system_attrs), constraints=outcome.violations,
+            user_attrs={"design": self._lattice.shown(row)},
+        )  # fmt: skip
 
-
-def _clipped(row: Row) -> Row:
-    return (row[0], min(row[0], row[1]), *row[2:])
-
-
-def _remember(
-    problem: Problem, rows: list[Row], memo: dict[Row, tuple[list[float], dict[str, float]]]
-) -> None:
-    """Evaluate what was not evaluated before, all at once."""
-    new = [row for row in dict.fromkeys(map(_clipped, rows)) if row not in memo]
-    if not new:
-        return
-    columns = np.array(new).T
-    evaluation = problem.evaluate(
-        problem.space.designs(**dict(zip(problem.space.axes, columns, strict=True)))
-    )
-    shape = evaluation.designs.shape
-    objectives = list(problem.objective_values(evaluation).values())
-    violations = {n: np.broadcast_to(a.violation, shape) for n, a in evaluation.assessments.items()}
-    for position, row in enumerate(new):
-        memo[row] = (
-            [float(values[position]) for values in objectives],
-            {name: float(values[position]) for name, values in violations.items()},
+    def outcome(self) -> StudyOutcome:
+        """Return what the study found so far."""
+        distinct = list(dict.fromkeys(self._rows))
+        known = self._assessor.known
+        feasible = [row for row in distinct if known[row].feasible]
+        rest = [row for row in distinct if not known[row].feasible]
+        # Of equals the fewest draft tokens, as everywhere; the design itself makes it definite.
+        feasible.sort(key=lambda row: (-self._assessor.merit(known[row]), row[4], row))
+        rest.sort(key=lambda row: (known[row].shortfall, row))
+        best = feasible[0] if feasible else None
+        return StudyOutcome(
+            trials=len(self._rows),
+            distinct=len(distinct),
+            feasible=len(feasible),
+            best=self._lattice.designs([best]) if best else None,
+            best_score=self._assessor.merit(known[best]) if best else -math.inf,
+            variant=best[0] if best else 0,
+            ranked=(*feasible, *rest),
         )
 
 
-def _outcome(problem: Problem, study: optuna.Study, told: int) -> StudyOutcome:
-    axes = problem.space.axes
-    distinct: dict[Row, tuple[float, bool]] = {}
-    first = problem.objectives[0]
-    for trial in study.get_trials(deepcopy=False):
-        constraints = trial.constraints
-        row = tuple(float(axes[axis][trial.params[axis]]) for axis in axes)
-        if constraints[VALID] <= 0:
-            feasible = all(violation <= 0 for violation in constraints.values())
-            score = merit(first, np.asarray(trial.values[0]))
-            distinct[row] = (float(score), feasible)
-    feasible_rows = {row: score for row, (score, ok) in distinct.items() if ok}
-    best = max(feasible_rows, key=lambda row: feasible_rows[row], default=None)
-    designs = None
-    if best is not None:
-        columns = {axis: np.array([value]) for axis, value in zip(axes, best, strict=True)}
-        designs = problem.space.designs(**columns)
-    best_score = feasible_rows[best] if best is not None else -np.inf
-    return StudyOutcome(told, len(distinct), len(feasible_rows), designs, best_score)
+@dataclass
+class _Batch:
+    """Trials asked for together, and the slots they are recorded in."""
+
+    first: int
+    trials: list[FrozenTrial]
+    rows: list[Row]
+    sampler: dict[str, Any] | None = None
+    recorded: set[int] = field(default_factory=set)
+
+    @property
+    def slots(self) -> dict[int, Row]:
+        return dict(enumerate(self.rows, start=self.first))
+
+
+def _outcome_of(trial: FrozenTrial) -> Outcome:
+    return Outcome(tuple(trial.values), trial.constraints)

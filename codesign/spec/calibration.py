@@ -18,6 +18,7 @@ class LayerRouting(Spec):
 
     layer: int
     parameters: dict[str, Parameter]
+    window_correlations: dict[str, Parameter] = Field(default_factory=dict)
 
 
 class RoutingSection(Section):

@@ -119,17 +119,25 @@ class Search(Spec):
 
     Parameters
     ----------
-    engine : {"auto", "exact", "optuna"}
-        ``auto``: an Optuna study, certified by exact enumeration.
+    engine : {"auto", "exact", "optuna", "hybrid"}
+        ``exact``: every design. ``optuna``: a study of some. ``hybrid``: a study, then a local
+        search from its best designs. ``auto``: a study certified by exact enumeration, or hybrid
+        where the space is too large for that.
+    sampler : str
+        ``tpe``, ``gp``, ``nsga2``, ``qmc``, ``random``, or the import path of any Optuna sampler.
     trials, batch : int
         Optuna trials, and how many are asked for at a time.
+    piece : int
+        Designs of a batch that one worker evaluates together; few for slow objectives of your own.
     seed : int
         Of the sampler.
     """
 
-    engine: Literal["auto", "exact", "optuna"] = "auto"
+    engine: Literal["auto", "exact", "optuna", "hybrid"] = "auto"
+    sampler: str = Field(default="tpe", min_length=1)
     trials: PositiveCount = 200
     batch: PositiveCount = 20
+    piece: PositiveCount = 20
     seed: int = Field(default=0, ge=0, lt=2**32)
 
 

@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri
 
+from codesign.hardware import ResolvedKernel
 from codesign.model.arrays import FloatArray
 from codesign.model.routing import window_correlation
 from codesign.prediction import Scenario
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
 from codesign.spec.hardware import Deployment
 from codesign.spec.study import Study
-from codesign.spec.uncertainty import KernelErrors
 
 Sample = Callable[[FloatArray], FloatArray]
 """From points in (0, 1) to values; not a closure, so that it travels to worker processes."""
@@ -130,23 +130,27 @@ def _acceptance(study: Study) -> list[UncertainInput]:
 
 
 def _kernels(study: Study, scenario: Scenario) -> list[UncertainInput]:
-    """One factor per constant and kind of kernel, shared by its number formats."""
+    """One factor per constant and kind of kernel, shared by its number formats.
+
+    The least certain format decides. Constants whose fit misses left-out kernels by more than the
+    prior are drawn that much wider.
+    """
     prior = study.uncertainty
-    measured: dict[str, bool] = {}
-    for (kind, _), resolved in scenario.replica.kernels.items():
-        measured[kind] = measured.get(kind, True) and resolved.measured
-    return [
-        UncertainInput(
-            f"{kind}_{constant}", "latency", 1.0, factor(error),
-            "error of measured constants" if known else "error of scaled constants",
-        )
-        for kind, known in measured.items()
-        for constant, error in _errors(prior.measured_kernels if known else prior.scaled_kernels)
-    ]  # fmt: skip
-
-
-def _errors(errors: KernelErrors) -> list[tuple[str, float]]:
-    return [("floor", errors.floor), ("bandwidth", errors.bandwidth), ("compute", errors.compute)]
+    resolved: dict[str, list[ResolvedKernel]] = {}
+    for (kind, _), kernel in scenario.replica.kernels.items():
+        resolved.setdefault(kind, []).append(kernel)
+    inputs = []
+    for kind, kernels in resolved.items():
+        known = all(kernel.measured and kernel.weak is None for kernel in kernels)
+        errors = prior.measured_kernels if known else prior.scaled_kernels
+        left_out = max(kernel.error or 0.0 for kernel in kernels)
+        origin = "error of measured constants" if known else "error of scaled or weak constants"
+        for constant in ("floor", "bandwidth", "compute"):
+            error = max(getattr(errors, constant), left_out)
+            inputs.append(
+                UncertainInput(f"{kind}_{constant}", "latency", 1.0, factor(error), origin)
+            )
+    return inputs
 
 
 def _overheads(study: Study, scenario: Scenario) -> list[UncertainInput]:

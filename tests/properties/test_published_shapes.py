@@ -95,7 +95,11 @@ def test_without_drafts_the_speedup_is_exactly_one() -> None:
 
 
 def test_design_rules_of_the_study_come_out() -> None:
-    """From batch size 1 to 256 the certified design gets sparser and loses shared experts."""
+    """From batch size 1 to 256 the certified design gets sparser and loses shared experts.
+
+    With the quality laws' best estimates: their 80 % quantile forbids nearly every change of
+    sparsity, and what is left at batch size 256 is a plateau of 1 %.
+    """
     from codesign.study import optimize
 
     chosen = {}
@@ -107,6 +111,7 @@ def test_design_rules_of_the_study_come_out() -> None:
                 "deployment": {"gpus": 1},
                 "constraints": {"memory": False},
                 "search": {"engine": "exact"},
+                "uncertainty": {"draws": 0},
             }
         )
         chosen[size] = optimize(study).best

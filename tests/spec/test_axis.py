@@ -62,7 +62,7 @@ def test_the_default_experts_of_product_md() -> None:
     ],
 )
 def test_refuse(written: object, message: str) -> None:
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError) as caught:
         parse_axis(written)
     assert str(caught.value) == message
 

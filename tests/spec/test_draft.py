@@ -11,9 +11,7 @@ from codesign.spec.study import Study
 
 
 def study(**fields: object) -> Study:
-    return Study.from_data(
-        {"hardware": "h100", "workload": {"target_batch_size": 1}, **fields}
-    )
+    return Study.from_data({"hardware": "h100", "workload": {"target_batch_size": 1}, **fields})
 
 
 @pytest.mark.parametrize(
@@ -97,5 +95,6 @@ def test_refuse_an_acceptance(written: object, message: str) -> None:
 def test_the_default_is_the_cohere_study_figure() -> None:
     # model.md, section 5: a = .7645, d = .965, so that AL(3) = 2.73.
     assert Acceptance(form="decay", values=(0.7645, 0.965)) == DEFAULT_ACCEPTANCE
-    survival = decay_survival(*DEFAULT_ACCEPTANCE.values, 8)
+    first, ratio = DEFAULT_ACCEPTANCE.values
+    survival = decay_survival(first, ratio, 8)
     assert acceptance_length(survival, 3) == pytest.approx(2.73, abs=5e-4)

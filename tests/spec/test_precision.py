@@ -32,7 +32,7 @@ def test_every_format_has_a_size() -> None:
 def test_components_take_the_weights_format_unless_they_have_their_own() -> None:
     precision = Precision(weights="mxfp4", attention="bf16")
     found: dict[str, Dtype] = {
-        name: precision.of(name)  # type: ignore[arg-type]
+        name: precision.of(name)
         for name in ("routed_experts", "shared_experts", "attention", "dense")
     }
     assert found == {

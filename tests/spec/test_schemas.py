@@ -52,4 +52,5 @@ def test_choices_are_listed() -> None:
 def test_an_unknown_schema_gets_the_nearest_name() -> None:
     with pytest.raises(UsageError) as caught:
         json_schema("hardwre")
-    assert str(caught.value).startswith("unknown schema 'hardwre'; did you mean 'hardware'?; known: ")
+    message = str(caught.value)
+    assert message.startswith("unknown schema 'hardwre'; did you mean 'hardware'?; known: study, ")

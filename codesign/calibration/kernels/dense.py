@@ -24,7 +24,7 @@ SHAPE: Final = ["n", "k"]
 MOST_ROWS: Final = 1024
 LEAST_SIDE: Final = 512
 LONGEST_SUM: Final = 32_768
-LAUNCH_BOUND: Final = 20e-6
+LAUNCH_BOUND: Final = 10e-6
 """No kernel of a few megabytes takes this long: the launch was timed, not the kernel [s]."""
 
 

@@ -107,9 +107,7 @@ class ExpectedRouting:
         curve = self._angle_curves(popularity, skew)
         angles = np.linspace(*_ANGLE_RANGE, 241)
         levels = curve @ _basis(angles, 2).T
-        angle = np.stack(
-            [np.interp(x, y, angles) for x, y in zip(overlap, levels, strict=True)]
-        )
+        angle = np.stack([np.interp(x, y, angles) for x, y in zip(overlap, levels, strict=True)])
         own = self._effective(popularity)[:, None]
         effective = own + np.sin(angle) * (1.0 - own)
         grid, known = self._correlations
@@ -117,9 +115,7 @@ class ExpectedRouting:
 
     def _angle_curves(self, popularity: FloatArray, skew: FloatArray) -> FloatArray:
         spread, bend = _basis(np.sqrt(popularity), 0), _basis(skew, 1)
-        return np.asarray(
-            np.einsum("ri,ija,rj->ra", spread, self._overlap, bend, optimize=True)
-        )
+        return np.asarray(np.einsum("ri,ija,rj->ra", spread, self._overlap, bend, optimize=True))
 
     def _effective(self, correlation: FloatArray) -> FloatArray:
         if self._share == 0.0:

@@ -1,0 +1,125 @@
+"""Run an ablation: its rows in order, over workers, resumed where it was interrupted."""
+
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from codesign.ablation.cases import Case, cases_of, overridden
+from codesign.ablation.evaluation import Plan, Setting, evaluate_case
+from codesign.ablation.journal import Journal
+from codesign.ablation.outcome import AblationResult
+from codesign.figure import find_figure
+from codesign.prediction import Prediction
+from codesign.records import Record
+from codesign.search.executor import Shared, open_pool
+from codesign.spec.ablation import Ablation
+from codesign.spec.load import load_spec
+from codesign.spec.study import Study
+from codesign.starters import find_study
+
+Progress = Callable[[str, int, int], None]
+"""Told the stage, how much of it is done, and how much there is."""
+
+
+def load_ablation(path: Path) -> tuple[Ablation, Path]:
+    """Read an ablation and the study it names: beside it, or bundled.
+
+    Returns
+    -------
+    Ablation
+        Its study resolved.
+    Path
+        What the study's paths of objectives and constraints are relative to.
+
+    Raises
+    ------
+    UsageError
+        With file, line and column of what is wrong.
+    """
+    ablation = load_spec(path, Ablation)
+    if isinstance(ablation.study, Study):
+        return ablation, path.parent
+    beside = path.parent / ablation.study
+    file = beside if beside.is_file() else find_study(ablation.study)
+    return ablation.model_copy(update={"study": load_spec(file, Study)}), file.parent
+
+
+def ablate(
+    ablation: Ablation,
+    *,
+    folder: Path | None = None,
+    journal: Journal | None = None,
+    workers: int = 1,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> AblationResult:
+    """Evaluate every row of an ablation.
+
+    Parameters
+    ----------
+    ablation : Ablation
+    folder : Path, optional
+        What paths of objectives and constraints are relative to.
+    journal : Journal, optional
+        Holds the rows that an interrupted run had finished; new ones are added to it.
+    workers : int
+        Local processes.
+    cluster : str, optional
+        Address of a Dask scheduler, instead.
+    progress : callable, optional
+
+    Returns
+    -------
+    AblationResult
+        The same whatever executes it.
+
+    Raises
+    ------
+    UsageError
+        If the ablation asks for what cannot be.
+    InfeasibleError
+        If the design of a study is to be held that has none.
+    """
+    for name in ablation.figures:
+        find_figure(Prediction, name)
+    study = ablation.study
+    if isinstance(study, str):
+        study = load_spec(find_study(study), Study)
+    study = overridden(study, ablation.overrides)
+    cases = cases_of(ablation, study)
+    plan = Plan(ablation, folder)
+    if ablation.design == "hold":
+        held, _ = Setting(plan, study).optimum()
+        plan = Plan(ablation, folder, held)
+    rows = _finished(plan, cases, journal)
+    _tell(progress, len(rows), len(cases))
+    missing = [case for case in cases if case.name not in rows]
+    with open_pool(min(workers, max(len(missing), 1)), cluster) as pool:
+        results = pool.map(partial(_evaluate, Shared(plan)), missing)
+        for case, row in zip(missing, results, strict=True):
+            rows[case.name] = row
+            if journal is not None:
+                journal.add(plan, case, row)
+            _tell(progress, 1, len(cases))
+    return AblationResult(
+        ablation=ablation.to_data() | {"study": study.to_data()},
+        rows=[rows[case.name] for case in cases],
+        versions={name: version(name) for name in ("codesign", "numpy", "scipy")},
+    )
+
+
+def _finished(plan: Plan, cases: list[Case], journal: Journal | None) -> dict[str, Record]:
+    if journal is None:
+        return {}
+    known = {case.name: journal.row(plan, case) for case in cases}
+    return {name: row for name, row in known.items() if row is not None}
+
+
+def _evaluate(plan: Shared[Plan], case: Case) -> Record:
+    return evaluate_case(plan.value, case)
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None and done:
+        progress("variants", done, total)

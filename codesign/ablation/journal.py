@@ -1,0 +1,100 @@
+"""Finished rows of an ablation on disk, so that an interrupted run goes on where it stopped."""
+
+import hashlib
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from codesign.ablation.cases import Case
+from codesign.ablation.evaluation import Plan
+from codesign.errors import DataError, UsageError
+from codesign.records import Record
+from codesign.scenario import build_scenario
+from codesign.spec.study import Study
+
+
+class Journal:
+    """One line of JSON per row, each with the fingerprint of what it was computed from.
+
+    Parameters
+    ----------
+    path : Path
+        Created with the first row.
+
+    Raises
+    ------
+    DataError
+        If the file is no such journal.
+
+    Notes
+    -----
+    A line that a killed run left half written is cut off before anything is added.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._rows = self._read()
+
+    def row(self, plan: Plan, case: Case) -> Record | None:
+        """Return the finished row of a case, if the same case was finished."""
+        return self._rows.get(fingerprint(plan, case))
+
+    def add(self, plan: Plan, case: Case, row: Record) -> None:
+        """Write a finished row at once.
+
+        Raises
+        ------
+        UsageError
+            If the file cannot be written.
+        """
+        line = json.dumps({"key": fingerprint(plan, case), "row": row}, allow_nan=False)
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise UsageError(f"{self._path}: cannot be written ({error.strerror})") from None
+
+    def clear(self) -> None:
+        """Forget every row, also on disk."""
+        self._path.unlink(missing_ok=True)
+        self._rows = {}
+
+    def _read(self) -> dict[str, Record]:
+        if not self._path.is_file():
+            return {}
+        whole, _, torn = self._path.read_bytes().rpartition(b"\n")
+        if torn:
+            os.truncate(self._path, len(whole) + 1 if whole else 0)
+        try:
+            entries = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
+            return {entry["key"]: entry["row"] for entry in entries}
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(
+                f"{self._path}: not the journal of an ablation ({error}); run without --resume"
+            ) from None
+
+
+def fingerprint(plan: Plan, case: Case) -> str:
+    """Return a digest of everything a row depends on: spec, scenario, files of extensions."""
+    ablation = plan.ablation.model_dump(mode="json", include={"terms", "design", "figures"})
+    held = plan.held.rows() if plan.held is not None else None
+    parts = [ablation, held, case.study.to_data(), version("codesign")]
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
+    digest.update(repr(build_scenario(case.study)).encode())
+    for path in _extension_files(case.study, plan.folder or Path()):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _extension_files(study: Study, folder: Path) -> list[Path]:
+    """Files of objectives and constraints given by path, and those their options name."""
+    names: list[Any] = [choice.name for choice in study.objectives]
+    for name, options in study.constraints.items():
+        names += [name, *(options.values() if isinstance(options, dict) else ())]
+    paths = [folder / name for name in names if isinstance(name, str)]
+    return [path for path in paths if path.is_file()]

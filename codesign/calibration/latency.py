@@ -1,0 +1,316 @@
+"""From latency files to a section: points, what follows from them, and fitted constants."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from codesign.calibration.detect import Reading, read_files
+from codesign.calibration.kernel_fit import fit_kernel
+from codesign.calibration.latency_fit import ConstantsFit, fit_constants
+from codesign.calibration.latency_points import STEP_TIMES, LatencyPoint, distinct, settle
+from codesign.calibration.latency_setting import (
+    expert_bytes,
+    expert_shape,
+    measured_model,
+    setting_of,
+    single,
+)
+from codesign.calibration.latency_tables import (
+    comparison_tables,
+    draft_tables,
+    kernel_table,
+    points_table,
+    ratios_table,
+    residuals_table,
+    verdict,
+    width_tables,
+)
+from codesign.calibration.moesd_fit import fit_moesd
+from codesign.calibration.observation import DraftRun, KernelTime
+from codesign.calibration.options import CalibrationOptions
+from codesign.calibration.step_constants import constants_of, in_si
+from codesign.calibration.width_curves import WidthCurve, width_curves
+from codesign.errors import CalibrationError
+from codesign.replica import Replica
+from codesign.spec.architecture import Architecture
+from codesign.spec.measured_times import LatencySection
+from codesign.spec.section import Correlation, Parameter, Residual, Table
+
+FEWEST_POINTS: Final = 2
+SHOWN_SOURCES: Final = 3
+
+
+def calibrate_latency(paths: Sequence[Path], options: CalibrationOptions) -> LatencySection:
+    """Fit the latency section.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Files of any latency format, of one model on one engine.
+    options : CalibrationOptions
+        `hardware` and `architecture` let constants be fitted; without them points, ratios and
+        curves are given.
+
+    Raises
+    ------
+    DataError
+        If a file is broken or not understood, or the files are of different models or engines.
+    CalibrationError
+        If a file needs the load to be given, or holds too few points.
+    """
+    readings = read_files(paths, "latency", options)
+    data = [item for reading in readings for item in reading.data]
+    notes = _Notes()
+    points = _points(readings, options, notes)
+    model, assumed = measured_model(points, options)
+    notes.add_all(assumed)
+    parts = _Parts(points, model, options, notes)
+    parts.curves()
+    parts.kernels([item for item in data if isinstance(item, KernelTime)])
+    parts.tables += draft_tables([item for item in data if isinstance(item, DraftRun)])
+    parts.constants()
+    return LatencySection(
+        date=options.day.isoformat(),
+        sources=tuple(reading.source for reading in readings),
+        samples=len(data),
+        samples_unit="measured points",
+        residual=parts.residual,
+        parameters=parts.parameters,
+        correlations=tuple(parts.correlations),
+        defaults=parts.defaults,
+        warnings=tuple(notes.lines()),
+        tables=tuple(parts.tables),
+        **parts.measured_on,
+    )
+
+
+class _Notes:
+    """Warnings, each once, with where they arose."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, list[str]] = {}
+
+    def add(self, note: str, source: str | None = None) -> None:
+        known = self._sources.setdefault(note, [])
+        if source is not None and source not in known:
+            known.append(source)
+
+    def add_all(self, notes: Sequence[str]) -> None:
+        for note in notes:
+            self.add(note)
+
+    def lines(self) -> list[str]:
+        lines = []
+        for note, sources in self._sources.items():
+            shown = "; ".join(sources[:SHOWN_SOURCES])
+            more = f" and {len(sources) - SHOWN_SOURCES} more" if len(sources) > SHOWN_SOURCES else ""
+            lines.append(f"{shown}{more}: {note}" if sources else note)
+        return lines
+
+
+def _points(
+    readings: Sequence[Reading[Any]], options: CalibrationOptions, notes: _Notes
+) -> list[LatencyPoint]:
+    settled = []
+    for reading in readings:
+        points = []
+        for item in reading.data:
+            if isinstance(item, KernelTime):
+                continue
+            observation = item.observation if isinstance(item, DraftRun) else item
+            point, warnings = settle(observation, options)
+            points.append(point)
+            for warning in warnings:
+                notes.add(warning, Path(reading.source.file).name)
+        settled.append(points)
+    joined, repeated = distinct(settled)
+    notes.add_all(repeated)
+    return joined
+
+
+class _Parts:
+    """Gathers what a section says, analysis by analysis."""
+
+    def __init__(
+        self,
+        points: list[LatencyPoint],
+        model: Architecture | None,
+        options: CalibrationOptions,
+        notes: _Notes,
+    ) -> None:
+        self.points = points
+        self.model = model
+        self.options = options
+        self.notes = notes
+        self.shape = expert_shape(model, options)
+        self.residual: Residual | None = None
+        self.parameters: dict[str, Parameter] = {}
+        self.correlations: list[Correlation] = []
+        self.defaults: dict[str, str] = {}
+        self.measured_on: dict[str, Any] = {}
+        self.tables: list[Table] = [points_table(points)] if points else []
+        self._curves: list[WidthCurve] = []
+
+    def curves(self) -> None:
+        """Ratios to the plain step, and growth with width."""
+        if (ratios := ratios_table(self.points)) is not None:
+            self.tables.append(ratios)
+        self._curves = width_curves(self.points, self.shape)
+        self.tables += width_tables(self._curves, self.shape)
+        for curve in self._curves:
+            if told := verdict(curve):
+                self.notes.add(f"batch size {curve.batch_size:g}: {told}")
+            if curve.curve is not None and self.shape is not None:
+                crossing = curve.curve.crossing(*self.shape)
+                if crossing is not None and crossing <= 4 * curve.widths[-1] * curve.batch_size:
+                    self.parameters["compute_crossing"] = Parameter(value=crossing, unit="token")
+
+    def kernels(self, times: Sequence[KernelTime]) -> None:
+        """Floor, time per expert and per token of a routed-expert kernel."""
+        if not times:
+            return
+        if self.shape is None:
+            raise CalibrationError(
+                f"{times[0].source}: kernel times need the number of experts and top-k: give --arch, "
+                "or --experts and --top-k"
+            )
+        fit = fit_kernel(times, *self.shape)
+        names = (("kernel.floor", "us"), ("kernel.per_expert", "us"), ("kernel.per_token", "us"))
+        for (name, unit), value, error in zip(
+            names, fit.fit.coefficients, fit.fit.errors, strict=True
+        ):
+            known = None if error != error else float(error) * 1e6
+            self.parameters[name] = Parameter(
+                value=float(value) * 1e6, standard_error=known, unit=unit
+            )
+        crossing = fit.fit.crossing(*self.shape)
+        if crossing is not None:
+            self.parameters["kernel.compute_crossing"] = Parameter(value=crossing, unit="token")
+        self.residual = Residual(
+            value=fit.fit.rms,
+            meaning=(
+                f"relative, root mean square over {len(times)} kernel times with independent "
+                f"routing; with min(N, m k) experts it is {fit.reading_every_pair.rms:.3g}"
+            ),
+        )
+        self.tables.append(kernel_table(fit))
+        if self.options.architecture is not None and self.model is not None:
+            weights = expert_bytes(self.model, self.options)
+            bandwidth = weights / float(fit.fit.coefficients[1])
+            self.parameters["kernel.weight_bandwidth"] = Parameter(
+                value=bandwidth / 1e12, unit="TB/s"
+            )
+
+    def constants(self) -> None:
+        """Constants of the step time, where the device is known."""
+        usable = self._usable()
+        if self.options.hardware is None or self.model is None:
+            if usable:
+                self.notes.add("no --hw is given: the step time's constants are not fitted")
+            return
+        engine = single(self.points, "backend", "engines")
+        setting = setting_of(self.model, engine, self.options)
+        replica = setting.replica
+        self.measured_on = {
+            "hardware": replica.hardware.name,
+            "backend": self.options.backend or engine or "vllm",
+            "dtype": replica.precision.of("routed_experts"),
+            "architecture": self.model.name,
+            "gpus": replica.gpus,
+        }
+        if len(usable) < FEWEST_POINTS:
+            self._too_few(len(usable), constants_of(replica))
+            return
+        fit = fit_constants(setting, usable)
+        self._report(fit, usable)
+        if self.shape is not None:
+            hardware = replica.hardware
+            ridge = hardware.peak_compute["bf16"].value / hardware.memory_bandwidth.value
+            self.tables += comparison_tables(fit, fit_moesd(usable, *self.shape, ridge))
+
+    def _usable(self) -> list[LatencyPoint]:
+        """Step times with a known load, less decode steps with a kernel of their own."""
+        apart = {
+            (curve.batch_size, curve.context) for curve in self._curves if curve.separate_decode
+        }
+        usable = []
+        for point in self.points:
+            if point.missing or point.meaning not in STEP_TIMES:
+                continue
+            own = (point.batch_size, point.context) in apart and point.draft_tokens == 0
+            if own and point.meaning != "cycle":
+                self.notes.add(
+                    "decode steps with a kernel of their own are shown but left out of the fit; "
+                    "decode steps predicted with these constants follow the wider passes' kernel",
+                )
+                continue
+            usable.append(point)
+        return usable
+
+    def _too_few(self, count: int, constants: Sequence[Any]) -> None:
+        absent = sorted({flag for point in self.points for flag in point.missing})
+        needed = f"; give {', '.join(absent)}" if absent else ""
+        for constant in constants:
+            self.defaults[constant.name] = f"{count} points with a known load{needed}"
+
+    def _report(self, fit: ConstantsFit, points: Sequence[LatencyPoint]) -> None:
+        constants, fitted = fit.coordinates.constants, fit.choice.fitted
+        for position, index in enumerate(fitted):
+            constant, error = constants[index], fit.standard_error(position)
+            self.parameters[constant.name] = Parameter(
+                value=fit.value(position) / constant.si,
+                standard_error=None if error is None else error / constant.si,
+                unit=constant.unit,
+            )
+            if fit.on_limit(position):
+                self.notes.add(f"{constant.name} ended on a limit; its error is unknown")
+            for earlier in range(position):
+                value = float(fit.correlations[earlier, position])
+                if value == value:
+                    names = (constants[fitted[earlier]].name, constant.name)
+                    pair = Correlation(first=names[0], second=names[1], value=value)
+                    self.correlations.append(pair)
+        self.defaults |= {constants[j].name: why for j, why in fit.choice.reasons.items()}
+        self.residual = Residual(
+            value=fit.rms,
+            meaning=(
+                f"relative, root mean square over {len(points)} step times; each point left out of "
+                f"its fit: {fit.left_out_rms:.3g}"
+            ),
+        )
+        self.tables.append(residuals_table(points, fit))
+
+
+def apply_latency(section: LatencySection, replica: Replica, architecture: str) -> Replica:
+    """Return a replica with the constants of a section in place of the profile's.
+
+    Parameters
+    ----------
+    section : LatencySection
+    replica : Replica
+        Whose `assumptions` get a line on what was taken, or why nothing was.
+    architecture : str
+        What is to be predicted.
+    """
+    if section.hardware != replica.hardware.name:
+        measured = section.hardware or "a device that it does not name"
+        line = f"latency calibration is of {measured}, not {replica.hardware.name}: not used"
+        return replace(replica, assumptions=(*replica.assumptions, line))
+    known = {constant.name: constant for constant in constants_of(replica)}
+    taken = {name: p for name, p in section.parameters.items() if name in known}
+    calibrated = replica
+    for name, parameter in taken.items():
+        calibrated = known[name].put(calibrated, in_si(parameter.value, parameter.unit))
+    line = _applied(section, taken, architecture)
+    return replace(calibrated, assumptions=(*replica.assumptions, line))
+
+
+def _applied(
+    section: LatencySection, taken: Mapping[str, Parameter], architecture: str
+) -> str:
+    if not taken:
+        return "latency calibration: none of its constants belongs to this deployment"
+    listed = ", ".join(f"{name} {p.value:.4g} {p.unit}" for name, p in taken.items())
+    other = "" if section.architecture == architecture else f", fitted on {section.architecture}"
+    return f"latency calibration of {section.date}{other}: {listed}; the rest is the profile's"

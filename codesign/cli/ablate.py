@@ -1,0 +1,59 @@
+"""`codesign ablate`: factors of a study varied, terms of the model taken out."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class TableFormat(StrEnum):
+    """How the tables are written to standard output."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+def ablate(
+    ablation: Annotated[str, typer.Argument(help="Ablation file, or bundled ablation.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder for tables, pictures and the journal.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep the rows that an interrupted run had finished.")
+    ] = False,
+    workers: Annotated[int, typer.Option("--workers", help="Local processes.")] = 1,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", help="Dask scheduler: tcp://host:8786.")
+    ] = None,
+    format_: Annotated[
+        TableFormat, typer.Option("--format", help="How the tables are written.")
+    ] = TableFormat.TABLE,
+) -> None:
+    """Vary a study's factors, or take terms out of the model, and tabulate what changes."""
+    from codesign.ablation import ablate as run
+    from codesign.ablation import load_ablation
+    from codesign.ablation.journal import Journal
+    from codesign.cli.progress import progress_bars
+    from codesign.errors import UsageError
+    from codesign.report.ablation_files import write_ablation
+    from codesign.report.ablation_tables import render_ablation
+    from codesign.starters import find_ablation
+
+    if resume and out is None:
+        raise UsageError("--resume needs the --out folder of the interrupted run")
+    spec, folder = load_ablation(find_ablation(ablation))
+    journal = None if out is None else Journal(out / "rows.jsonl")
+    if journal is not None and not resume:
+        journal.clear()
+    with progress_bars() as progress:
+        result = run(
+            spec, folder=folder, journal=journal, workers=workers, cluster=cluster,
+            progress=progress,
+        )  # fmt: skip
+    sys.stdout.write(render_ablation(result, format_.value))
+    if out is not None:
+        write_ablation(result, out)

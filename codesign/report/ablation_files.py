@@ -1,0 +1,57 @@
+"""Write an ablation to a folder: tables as CSV, JSON and Markdown, and pictures."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import yaml
+
+from codesign.ablation import AblationResult
+from codesign.errors import UsageError
+from codesign.report.ablation_plots import mechanism_figure, variant_figure
+from codesign.report.ablation_tables import to_markdown
+from codesign.report.files import write_whole
+from codesign.report.formats import to_csv, to_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TABLES: Final = ("variants", "mechanisms", "terms")
+
+
+def write_ablation(result: AblationResult, folder: Path) -> None:
+    """Write ablation.yaml (resolved), ablation.json, ablation.md, a CSV per table, pictures.
+
+    Raises
+    ------
+    UsageError
+        If the folder cannot be written.
+    """
+    texts = {
+        "ablation.yaml": yaml.safe_dump(result.ablation, sort_keys=False, allow_unicode=True),
+        "ablation.json": to_json(result.to_dict()),
+        "ablation.md": to_markdown(result),
+        "variants.svg": _svg(variant_figure(result)),
+    }
+    for table in TABLES:
+        rows = getattr(result, table)()
+        if rows:
+            texts[f"{table}.csv"] = to_csv(rows)
+    if result.mechanisms():
+        texts["mechanisms.svg"] = _svg(mechanism_figure(result))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            write_whole(folder / name, text)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def _svg(picture: "Figure") -> str:
+    """The same bytes for the same picture: no date, and names of parts from its content."""
+    from matplotlib import rc_context
+
+    buffer = io.StringIO()
+    with rc_context({"svg.hashsalt": "codesign", "svg.fonttype": "none"}):
+        picture.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()

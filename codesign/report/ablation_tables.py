@@ -1,0 +1,140 @@
+"""Tables of an ablation: variants, mechanisms, and what they mean."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.table import Table
+
+from codesign.ablation import AblationResult
+from codesign.figure import find_figure
+from codesign.prediction import Prediction
+from codesign.records import Record
+from codesign.report.formats import shown, to_csv, to_json, to_text
+
+
+WORDS: Final = ("variant", "design", "mechanism", "term", "status")
+"""Columns of text; all others are numbers."""
+
+READING: Final = (
+    "shapley: what it contributes to {figure}, averaged over all orders of adding the terms; the "
+    "contributions add up to full - bare. drop_one: what is lost if it alone is taken out. "
+    "add_one: what is gained if it alone is put into the bare model."
+)
+
+
+def render_ablation(result: AblationResult, form: str) -> str:
+    """Return the tables as ``table``, ``markdown``, ``json`` or ``csv`` (the first that speaks)."""
+    if form == "json":
+        return to_json(result.to_dict())
+    if form == "csv":
+        return to_csv(result.mechanisms() or result.variants())
+    if form == "markdown":
+        return to_markdown(result)
+    parts = [_title(result)]
+    tables: list[Table] = [
+        _rich(title, columns, rows) for title, columns, rows in spoken_tables(result)
+    ]
+    notes = [_reading(result)] if result.mechanisms() else []
+    return to_text(*parts, *tables, *notes)
+
+
+def to_markdown(result: AblationResult) -> str:
+    """Return the tables as Markdown that GitHub renders."""
+    lines = [f"# {_title(result).strip()}", ""]
+    for title, columns, rows in spoken_tables(result):
+        lines += [f"## {title}", "", _line(columns), _line(["---"] * len(columns))]
+        lines += [_line(row) for row in rows]
+        lines.append("")
+    if result.mechanisms():
+        lines += [_reading(result), ""]
+    return "\n".join(lines)
+
+
+def _title(result: AblationResult) -> str:
+    how = {
+        "reoptimise": "every row's own certified optimum",
+        "hold": "the optimum of the study as it stands, held",
+        "reference": "the reference with its best draft length",
+    }
+    return f"{result.ablation['name']}: {how[result.ablation['design']]}\n"
+
+
+def _reading(result: AblationResult) -> str:
+    return READING.format(figure=result.ablation["figures"][0])
+
+
+SpokenTable = tuple[str, list[str], list[list[str]]]
+
+
+def spoken_tables(result: AblationResult) -> list[SpokenTable]:
+    """Return title, headings and cells of every table that has rows, made for reading."""
+    tables = [("Variants", _variant_cells(result))]
+    first = result.ablation["figures"][0]
+    for title, rows in (
+        (f"Mechanisms of {first}", result.mechanisms()),
+        (f"Terms of {first}", result.terms()),
+    ):
+        if rows and not (title.startswith("Terms") and _same(result)):
+            tables.append((title, [_contribution_cells(row, first) for row in rows]))
+    return [(title, list(rows[0]), [list(row.values()) for row in rows]) for title, rows in tables]
+
+
+def _same(result: AblationResult) -> bool:
+    """Every mechanism is a single term: one table says all."""
+    return all(len(terms) == 1 for terms in result.ablation["terms"].values())
+
+
+def _variant_cells(result: AblationResult) -> list[dict[str, str]]:
+    change = f"{result.ablation['figures'][0]}_change"
+    cells = []
+    for row, raw in zip(result.variants(), result.rows, strict=True):
+        line = {"variant": str(row["variant"]), "design": _design(raw["design"])}
+        for name in result.ablation["figures"]:
+            line[name] = shown(row[name], find_figure(Prediction, name).unit)
+        line["change"] = "-" if row[change] is None else f"{row[change]:+.1%}"
+        if any(other["status"] != "ok" for other in result.rows):
+            line["status"] = row["status"]
+        cells.append(line)
+    return cells
+
+
+def _design(design: Record | None) -> str:
+    if design is None:
+        return "-"
+    return (
+        f"{design['experts']}/{design['top_k']}+{design['shared_experts']} width "
+        f"{design['expert_width']} K={design['draft_tokens']}"
+    )
+
+
+def _contribution_cells(row: Record, figure: str) -> dict[str, str]:
+    unit = find_figure(Prediction, figure).unit
+    line = {"variant": str(row["variant"])}
+    if "mechanism" in row:
+        line["mechanism"] = row["mechanism"]
+    line["term" if "mechanism" in row else "mechanism"] = row["name"]
+    for key in ("full", "bare", "shapley"):
+        line[key] = shown(row[key], unit)
+    line["share"] = "-" if row["share"] is None else f"{row['share']:.1%}"
+    for key in ("drop_one", "add_one"):
+        line[key] = shown(row[key], unit)
+    return line
+
+
+def _rich(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A name that stands in several rows is written once; long headings break at their words."""
+    table = Table(title=title, title_justify="left", box=None)
+    for heading in columns:
+        words = heading in WORDS
+        table.add_column(
+            heading.replace("_", " "), justify="left" if words else "right", no_wrap=words
+        )
+    before = ""
+    for name, *cells in rows:
+        table.add_row("" if name == before else name, *cells)
+        before = name
+    return table
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

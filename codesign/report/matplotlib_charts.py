@@ -1,0 +1,154 @@
+"""Charts by matplotlib: static pictures for papers, slides and Markdown."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from codesign.errors import UsageError
+from codesign.report.charts import COLOURS, REGIME_COLOURS, Chart, Series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PICTURES: Final = ("png", "svg", "pdf")
+MARKERS: Final = {
+    "best": "*", "reference": "D", "throughput": "^", "control": "s", "quiet": "o",
+}  # fmt: skip
+LINES: Final = {"solid": "-", "dash": "--", "dot": ":"}
+
+
+def matplotlib_figure(*charts: Chart) -> "Figure":
+    """Return charts as one figure, below each other."""
+    from matplotlib.figure import Figure
+
+    height = sum(_height(chart) for chart in charts)
+    figure = Figure(figsize=(8.0, height), layout="constrained")
+    ratios = [_height(chart) for chart in charts]
+    grids = figure.add_gridspec(len(charts), 1, height_ratios=ratios)
+    for chart, place in zip(charts, range(len(charts)), strict=True):
+        _draw(figure, grids[place], chart)
+    return figure
+
+
+def save_charts(charts: tuple[Chart, ...], path: Path) -> None:
+    """Draw charts below each other into one picture; the ending says which kind.
+
+    Raises
+    ------
+    UsageError
+        If the ending is none of .png, .svg, .pdf, or the file cannot be written.
+    """
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in PICTURES:
+        raise UsageError(f"{path}: a picture ends in .{', .'.join(PICTURES)}")
+    from matplotlib import rc_context
+
+    # The same picture has the same bytes: no date, and identifiers from a fixed salt.
+    date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
+    try:
+        with rc_context({"svg.hashsalt": "codesign", "svg.fonttype": "none"}):
+            matplotlib_figure(*charts).savefig(path, dpi=150, metadata=date)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _height(chart: Chart) -> float:
+    bars = [each for each in chart.series if each.kind == "bars"]
+    if not bars:
+        return 4.4
+    return 1.4 + 0.2 * len(bars[0].y) * (1 + 0.6 * len(bars))
+
+
+def _draw(figure: "Figure", place: Any, chart: Chart) -> None:
+    rows = list(dict.fromkeys(span.row for span in chart.spans))
+    if rows:
+        inner = place.subgridspec(2, 1, height_ratios=[10, 0.9 * len(rows)], hspace=0.05)
+        axes = figure.add_subplot(inner[0])
+        ribbons = figure.add_subplot(inner[1], sharex=axes)
+        _ribbons(ribbons, chart, rows)
+        ribbons.set_xlabel(chart.x.label)
+        axes.tick_params(labelbottom=False)
+    else:
+        axes = figure.add_subplot(place)
+        axes.set_xlabel(chart.x.label)
+    axes.set_title(chart.title, loc="left", fontsize=11, fontweight="bold")
+    axes.set_ylabel(chart.y.label)
+    _series(figure, axes, chart)
+    _scales(axes, chart)
+
+
+def _series(figure: "Figure", axes: "Axes", chart: Chart) -> None:
+    if chart.heat is not None:
+        mesh = axes.pcolormesh(
+            chart.heat.x, chart.heat.y, chart.heat.z, cmap="cividis", shading="nearest"
+        )
+        figure.colorbar(mesh, ax=axes, label=chart.heat.label)
+        _line(axes, chart.heat.ridge)
+    bars = [each for each in chart.series if each.kind == "bars"]
+    for number, each in enumerate(bars):
+        _bars(axes, each, number, len(bars))
+    for each in chart.series:
+        if each.kind == "points":
+            crowd = len(each.x) > 500
+            axes.scatter(
+                np.asarray(each.x, float), np.asarray(each.y, float), s=3 if crowd else 55,
+                c=COLOURS[each.role], marker=MARKERS[each.role], label=each.name,
+                alpha=0.35 if crowd else 1.0, linewidths=0, rasterized=crowd,
+            )  # fmt: skip
+        elif each.kind != "bars":
+            _line(axes, each)
+    for mark in chart.marks:
+        axes.axvline(mark.x, color=COLOURS[mark.role], linestyle="--", linewidth=1)
+        axes.annotate(mark.label, (mark.x, 1.0), xycoords=("data", "axes fraction"),
+                      xytext=(2, -2), textcoords="offset points", rotation=90, va="top",
+                      fontsize=7)  # fmt: skip
+
+
+def _line(axes: "Axes", each: Series) -> None:
+    steps = "steps-post" if each.kind == "steps" else "default"
+    axes.plot(
+        np.asarray(each.x, float), np.asarray(each.y, float), LINES[each.dash],
+        color=COLOURS[each.role], label=each.name, drawstyle=steps, linewidth=1.8,
+    )  # fmt: skip
+
+
+def _bars(axes: "Axes", each: Series, number: int, count: int) -> None:
+    height = 0.8 / count
+    level = np.arange(len(each.y)) + (number - (count - 1) / 2) * height
+    axes.barh(
+        level, np.asarray(each.x, float), height, color=COLOURS[each.role], label=each.name,
+        alpha=1.0 if each.dash == "solid" else 0.35,
+    )  # fmt: skip
+    axes.set_yticks(range(len(each.y)), [str(name) for name in each.y])
+
+
+def _ribbons(axes: "Axes", chart: Chart, rows: list[str]) -> None:
+    for span in chart.spans:
+        level = len(rows) - 1 - rows.index(span.row)
+        axes.barh(level, span.stop - span.start, 0.85, left=span.start,
+                  color=REGIME_COLOURS[span.regime])  # fmt: skip
+        if span.stop / span.start > 4:
+            middle = (span.start * span.stop) ** 0.5
+            axes.text(middle, level, span.regime, ha="center", va="center", fontsize=7)
+    axes.set_yticks(range(len(rows)), rows[::-1], fontsize=8)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+
+
+def _scales(axes: "Axes", chart: Chart) -> None:
+    from matplotlib.ticker import PercentFormatter, ScalarFormatter
+
+    for axis, of in ((chart.x, axes.xaxis), (chart.y, axes.yaxis)):
+        if axis.log:
+            (axes.set_xscale if of is axes.xaxis else axes.set_yscale)("log")
+            of.set_major_formatter(ScalarFormatter())
+        if axis.percent:
+            of.set_major_formatter(PercentFormatter(1.0, decimals=None))
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    if len(axes.get_legend_handles_labels()[1]) > 1:
+        axes.legend(fontsize=8, frameon=False)

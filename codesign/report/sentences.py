@@ -1,0 +1,201 @@
+"""The first screen in words: the question, the verdict, and three reasons made from figures."""
+
+from codesign.model.quality.ensemble import EPSILON
+from codesign.records import Record
+from codesign.report.cells import Cell, Sentence, cell, pointer
+from codesign.report.glossary import constraint_label, input_label, label, meaning, unit
+
+AXIS_WORDS = {
+    "experts": "expert count",
+    "top_k": "top-k",
+    "shared_experts": "shared-expert count",
+    "draft_tokens": "draft length",
+}
+
+
+def question(result: Record) -> str:
+    """Return what the study asks, in one sentence."""
+    study = result["study"]
+    objective = result["verdict"]["objective"]
+    direction = _direction(study["objectives"][0], objective)
+    axes = [words for axis, words in AXIS_WORDS.items() if axis not in study["space"]["fix"]]
+    asked = " and ".join(filter(None, [", ".join(axes[:-1]), axes[-1]]))
+    number = "give" if len(axes) > 1 else "gives"
+    return (
+        f"Which {asked} {number} the {direction} {label(objective)}, starting from "
+        f"{study['reference']}, on {study['hardware']} at {batch_words(result)}?"
+    )
+
+
+def _direction(choice: Record, objective: str) -> str:
+    lower = choice.get("direction") == "minimize" or (
+        "direction" not in choice and meaning(objective) and _is_minimized(objective)
+    )
+    return "lowest" if lower else "highest"
+
+
+def _is_minimized(objective: str) -> bool:
+    from codesign.figure import find_figure
+    from codesign.prediction import Prediction
+
+    return find_figure(Prediction, objective).better == "minimize"
+
+
+def batch_words(result: Record) -> str:
+    """Return the batch size, or the mix, in words."""
+    mix = result["study"]["workload"]["target_batch_size"]
+    if len(mix) == 1:
+        return f"batch size {mix[0]['batch_size']:,}"
+    parts = (f"{entry['batch_size']:,} ({entry['share']:.0%})" for entry in mix)
+    return f"batch sizes {', '.join(parts)}"
+
+
+def design_cells(result: Record, *path: str | int) -> Sentence:
+    """Return a design in words: 112 experts, top-8, 0 shared, width 768, K = 5."""
+    at = (*path, "design")
+    return (
+        cell(result, *at, "experts"), " experts, top-", cell(result, *at, "top_k"), ", ",
+        cell(result, *at, "shared_experts"), " shared, width ",
+        cell(result, *at, "expert_width"), ", K = ", cell(result, *at, "draft_tokens"),
+    )  # fmt: skip
+
+
+def headline(result: Record) -> Sentence:
+    """Return what to do, in one sentence."""
+    best, verdict = result["best"]["design"], result["verdict"]
+    if best == result["reference"]["design"]:
+        return ("Keep the reference: no feasible design beats it",)
+    if verdict["choice"] == "best":
+        return ("Build ", *design_cells(result, "best"))
+    return ("Tie: keep the reference; the best design is ", *design_cells(result, "best"))
+
+
+def gain(result: Record) -> Sentence:
+    """Return what the best design gains over the reference, and how sure that is."""
+    verdict = result["verdict"]
+    gained: Sentence = (
+        cell(result, "verdict", "gain", unit="gain", digits=2),
+        f" {label(verdict['objective'])} against the reference",
+    )
+    if verdict["interval"] is None:
+        return (*gained, ", not weighed against uncertainty")
+    return (*gained, " (5-95 %: ", *_interval(result, "verdict", "interval", unit="gain"), ")")
+
+
+def _interval(result: Record, *path: str | int, unit: str, digits: int = 2) -> Sentence:
+    low, high = (cell(result, *path, end, unit=unit, digits=digits) for end in (0, 1))
+    return low, " to ", high
+
+
+def expected_objective(result: Record, which: str = "best") -> Sentence:
+    """Return the objective of a design with its interval."""
+    objective = result["verdict"]["objective"]
+    value = cell(result, which, "objectives", objective, unit=unit(objective), digits=3)
+    if result["interval"] is None:
+        return (value, " (values in use)")
+    limits = _interval(result, "interval", which, unit=unit(objective), digits=3)
+    return (value, " (5-95 %: ", *limits, ")")
+
+
+def certificate(result: Record) -> Sentence:
+    """Return how sure the search is of its best design."""
+    kind = result["certificate"]["kind"]
+    trials = cell(result, "certificate", "trials")
+    if kind == "none":
+        return ("not proven: the best of ", trials, " sampled trials")
+    return (
+        "all ", cell(result, "certificate", "designs"), " designs evaluated, ",
+        cell(result, "certificate", "feasible"), " meet every constraint",
+    )  # fmt: skip
+
+
+def quality(result: Record) -> Sentence:
+    """Return how likely the best design is no worse, and what it is expected to give up."""
+    at = ("best", "prediction", "quality")
+    limit = f"loss within {EPSILON:g} nat/token of the reference's"
+    expected = cell(result, *at, "mean", unit="nat/token", digits=2)
+    probability = cell(result, *at, "probability", unit="share", digits=2)
+    if probability.value is None:
+        return ("probability not computed (no draws); expected difference ", expected)
+    return (f"that {limit}; expected difference ", expected)
+
+
+def reasons(result: Record) -> tuple[Sentence, Sentence, Sentence]:
+    """Return why, what stands in the way of more, and how sure: one sentence each."""
+    return _mechanism(result), _obstacle(result), _confidence(result)
+
+
+def _mechanism(result: Record) -> Sentence:
+    if result["best"]["design"]["draft_tokens"] == 0:
+        return (
+            "No draft pays: without one a step yields one token, and no draft length of the space "
+            "does better",
+        )
+
+    def at(which: str, name: str) -> Cell:
+        return cell(result, which, "prediction", name, digits=3)
+
+    best, own = (
+        (at(which, "acceptance_length"), at(which, "cycle_ratio"),
+         at(which, "unique_experts_verify"), cell(result, which, "design", "experts"))
+        for which in ("best", "reference")
+    )  # fmt: skip
+    return (
+        "A draft-verify cycle yields ", best[0], " tokens in the time of ", best[1],
+        " decode steps (reference ", own[0], " in ", own[1], "); its verify pass loads ", best[2],
+        " of ", best[3], " experts per layer (reference ", own[2], " of ", own[3], ")",
+    )  # fmt: skip
+
+
+def _obstacle(result: Record) -> Sentence:
+    if result["certificate"]["kind"] == "none":
+        return ("What each constraint costs is not known: the space was sampled, not enumerated",)
+    edge = "".join(
+        f"; the best lies on the bound of {label(axis)}, so widen that axis"
+        for axis in result["on_bounds"]
+    )
+    if not result["binding"]:
+        return (f"No constraint keeps a better design out{edge}",)
+    row = result["binding"][0]
+    others = len(result["binding"]) - 1
+    more = f"; {others} more constraint{'s' * (others > 1)} bind{'s' * (others == 1)}"
+    design = row["design_without"]
+    return (
+        f"It stops at the limit on {constraint_label(row['constraint'])}: without it ",
+        cell(result, "binding", 0, "design_without", "experts"), " experts, top-",
+        cell(result, "binding", 0, "design_without", "top_k"), " with K = ",
+        Cell(design["draft_tokens"], pointers=(_without("draft_tokens"),)),
+        " would gain another ",
+        cell(result, "binding", 0, "gain_without", unit="gain", digits=2),
+        (more if others else "") + edge,
+    )  # fmt: skip
+
+
+def _without(axis: str) -> str:
+    return pointer("binding", 0, "design_without", axis)
+
+
+def _confidence(result: Record) -> Sentence:
+    if result["stability"] is None:
+        return ("How sure this is was not computed: every figure is a point estimate, no draws",)
+    drawn = cell(result, "interval", "draws")
+    parts: Sentence = (
+        "These experts win in ", _same_experts(result), " of ", drawn,
+        " draws of what nobody has measured, this K among them in ",
+        cell(result, "stability", "best_is_optimal", unit="share", digits=2),
+    )  # fmt: skip
+    information = result["value_of_information"]
+    if information and information[0]["value"] > 0:
+        worth = cell(result, "value_of_information", 0, "value", unit="gain", digits=2)
+        name = input_label(information[0]["input"])
+        parts = (*parts, f"; best measured first: {name} (worth ", worth, ")")
+    return parts
+
+
+def _same_experts(result: Record) -> Cell:
+    """Share of draws in which the listed designs with the best's experts are optimal."""
+    own = {k: v for k, v in result["best"]["design"].items() if k != "draft_tokens"}
+    listed = result["stability"]["designs"]
+    same = [n for n, row in enumerate(listed) if own.items() <= row["design"].items()]
+    ends = tuple(pointer("stability", "designs", n, "optimal") for n in same)
+    return Cell(sum(listed[n]["optimal"] for n in same), "share", ends, "sum", digits=2)
