@@ -11,9 +11,10 @@ from codesign.errors import InfeasibleError
 from codesign.objectives import Objective, make_objective
 from codesign.result import Certificate, Result
 from codesign.search.decision import Decision
-from codesign.search.enumerate import Enumeration
+from codesign.search.engines import Findings
 from codesign.search.optuna_study import StudyOutcome
-from codesign.search.problem import Problem
+from codesign.search.problem import Problem, expected, improvement, merit
+from codesign.search.variants import Variants
 from codesign.spec.study import ObjectiveChoice, Study
 from codesign.uncertainty.elasticity import elasticities
 from codesign.verdict import axes_on_bounds, binding_constraints, infeasible, verdict
@@ -27,20 +28,20 @@ def front_objectives(objectives: tuple[Objective, ...]) -> tuple[Objective, ...]
     return (*objectives, make_objective(ObjectiveChoice(name=other)))
 
 
-def certified(
-    study: Study,
-    problem: Problem,
-    front: tuple[Objective, ...],
-    found: Enumeration,
-    outcome: StudyOutcome | None,
-) -> Result:
+def certified(study: Study, findings: Findings, front: tuple[Objective, ...]) -> Result:
     """Return the answer of an exact enumeration, the study's own regret beside it.
+
+    Where further axes were searched, the best design and the front are those of all variants; how
+    sure the choice is and what it costs is told within the variant chosen.
 
     Raises
     ------
     InfeasibleError
         If no design meets every constraint.
     """
+    assert findings.certified is not None
+    variants, outcome, found = findings.variants, findings.outcome, findings.certified.found
+    problem = variants.problem(findings.certified.variant)
     best = found.best.winner(problem)
     throughput = found.throughput_best.winner(problem)
     if best is None or throughput is None or found.front.designs is None:
@@ -48,12 +49,15 @@ def certified(
     certificate = Certificate(
         "exact", found.designs, found.feasible, 0.0, **_study_figures(outcome, found.best.score)
     )
-    order = np.lexsort(tuple(-column for column in found.front.merits.T[::-1]))
     decision = Decision(problem, found, problem.draws, best, front)
     return Result(
         **_common(study, problem, best, throughput, decision),
         certificate=certificate,
-        front=entries(problem, found.front.designs.take(order), front),
+        front=[
+            each
+            for index, designs in findings.certified.fronts
+            for each in entries(variants.problem(index), designs, front)
+        ],
         front_objectives=tuple(objective.name for objective in front),
         binding=binding_constraints(problem, found),
         interval=decision.interval(),
@@ -68,25 +72,47 @@ def certified(
     )
 
 
-def uncertified(study: Study, problem: Problem, outcome: StudyOutcome) -> Result:
-    """Return the answer of an Optuna study alone, which proves nothing.
+def uncertified(study: Study, findings: Findings) -> Result:
+    """Return the answer of an Optuna study, polished or not, which proves nothing by itself.
 
     Raises
     ------
     InfeasibleError
-        If the study found no feasible design.
+        If no feasible design was found.
     """
-    if outcome.best is None:
+    outcome, polished = findings.outcome, findings.polished
+    assert outcome is not None
+    found = polished or outcome
+    if found.best is None:
+        also = f" nor the local search in {polished.evaluated:,} designs" if polished else ""
         raise InfeasibleError(
             f"the study found no feasible design in {outcome.trials} trials of "
-            f"{outcome.distinct} designs; --engine exact finds one or proves there is none"
+            f"{outcome.distinct} designs{also}; --engine exact finds one or proves there is none"
         )
+    problem = findings.variants.problem(found.variant)
+    gap = _gap(findings.variants, found.best_score)
     certificate = Certificate(
-        "none", problem.space.size, None, None, **_study_figures(outcome, None)
-    )
-    return Result(
-        **_common(study, problem, outcome.best, outcome.best, None), certificate=certificate
-    )
+        "none" if gap is None else "gap", findings.variants.size, None, gap,
+        **_study_figures(outcome, polished.best_score if polished else None),
+        polished_designs=polished.evaluated if polished else None,
+    )  # fmt: skip
+    return Result(**_common(study, problem, found.best, found.best, None), certificate=certificate)
+
+
+def _gap(variants: Variants, score: float) -> float | None:
+    """Return by what share the optimum may be better at most, where the objective has a bound."""
+    problem = variants.own
+    objective, lengths = problem.objectives[0], np.array(problem.space.axes["draft_tokens"])
+    if "draft" in variants.axes:  # a bound of one draft is none of another
+        return None
+    scenarios = problem.draws.scenarios or (problem.scenario,)
+    bounds = [objective.bound(lengths, scenario) for scenario in scenarios]
+    if any(bound is None for bound in bounds):
+        return None
+    column = np.array(bounds, dtype=np.float64)[:, None]
+    limit = expected(objective, column[0], {objective.name: column})
+    gap = improvement(float(merit(objective, limit)[0]), score)
+    return None if gap is None else max(0.0, gap)
 
 
 def _study_figures(outcome: StudyOutcome | None, optimum: float | None) -> dict[str, Any]:
@@ -110,7 +136,7 @@ def _common(
     throughput: Designs,
     decision: Decision | None,
 ) -> dict[str, Any]:
-    chosen, reference = entry(problem, best), entry(problem, problem.reference.designs)
+    chosen, reference = entry(problem, best), entry(problem.home, problem.reference.designs)
     return {
         "study": study.to_data(),
         "verdict": verdict(problem.objectives[0], chosen, reference, decision),

@@ -107,13 +107,15 @@ def _routing(study: Study, scenario: Scenario) -> str:
 
 
 def _group_limited(scenario: Scenario) -> list[str]:
-    moe = scenario.reference.moe
-    if moe is None or moe.groups == 1:
+    moe, router = scenario.reference.moe, scenario.router
+    if moe is None or moe.groups <= moe.groups_per_token:
         return []
+    how = "its correlations scaled down to match a simulated group-limited router"
+    if router.groups == 1:
+        how = "which the router's own correlations, measured with it, already hold"
     return [
         f"routing: {scenario.reference.name} limits a token to {moe.groups_per_token} of "
-        f"{moe.groups} groups of experts; unique experts are predicted without that limit, which "
-        "moves them by a few per cent (+1 to +2 % in simulation for 8 of 256 in 4 of 8 groups)"
+        f"{moe.groups} groups of experts, {how}"
     ]
 
 
@@ -155,7 +157,9 @@ def _overheads(scenario: Scenario) -> str:
     replica = scenario.replica
     return (
         f"overhead: host {replica.host_time * 1e3:.3g} ms per step (0-1 seen), SD "
-        f"{replica.sd_overhead * 1e3:.3g} ms per cycle (0-1.7 seen, SGLang dense controls)"
+        f"{replica.sd_overhead * 1e3:.3g} ms per cycle (0-1.7 seen, SGLang dense controls), none per "
+        "rejected token (engines that replay rejected tokens pay more); K = 0 is a server without "
+        "SD, not one with SD loaded and idle"
     )
 
 

@@ -1,6 +1,6 @@
 """What is run to draft K tokens, priced by the same component sum as the target."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -10,12 +10,17 @@ from codesign.forward_pass import ForwardPass
 from codesign.model.arrays import FloatArray
 from codesign.model.roofline import total_seconds
 from codesign.model.routing import RouterParameters
+from codesign.model.step_time import elementwise
 from codesign.replica import Replica
 from codesign.spec.architecture import Architecture, DenseFeedForward
 from codesign.spec.draft import Draft
 
 DRAFT_VOCABULARY: Final = 32_768
 """Rows of an EAGLE draft's LM head: the frequent tokens."""
+
+CHAINING_LAUNCHES: Final = 8
+"""Norms of token and hidden state and their join; softmax, top-k and token map of the draft head;
+positions and cache slots of the next pass (SGLang's EAGLE worker, vLLM's llm_base_proposer)."""
 
 FFN_EXPANSION: Final = 4
 """Dense width of a draft layer over the hidden size where the reference has no dense width."""
@@ -48,6 +53,12 @@ class Drafting:
             return Designs.of_architecture(self.model, designs.draft_tokens)
         return designs
 
+    def replica(self, replica: Replica) -> Replica:
+        """Return the target's replica with the number formats of a model of its own."""
+        if self.draft.kind == "model" and self.model is not None:
+            return replace(replica, precision=self.model.precision)
+        return replica
+
     def seconds(
         self,
         designs: Designs,
@@ -57,7 +68,7 @@ class Drafting:
         context: int,
     ) -> FloatArray:
         """Return D(B, K), the time to draft K tokens for every sequence [s]."""
-        designs = self.designs(designs)
+        designs, replica = self.designs(designs), self.replica(replica)
         drafted = designs.draft_tokens
         passes = np.minimum(drafted, 1.0) if self.draft.parallel else drafted
         if self.model is None:
@@ -65,7 +76,15 @@ class Drafting:
             step = _pass(self.target, designs, replica, router, single, 1, context)
             return np.asarray(passes * (self.draft.fraction or 0.0) * step)
         width = np.maximum(drafted, 1.0) if self.draft.parallel else np.ones(())
-        return passes * _pass(self.model, designs, replica, router, sequences, width, context)
+        single = _pass(self.model, designs, replica, router, sequences, width, context)
+        return passes * (single + self._chaining(replica, sequences * width))
+
+    def _chaining(self, replica: Replica, tokens: FloatArray) -> FloatArray:
+        """What a layer that drafts from hidden states does beside a decoder layer's pass [s]."""
+        if self.draft.kind not in ("eagle", "mtp"):
+            return np.zeros(())
+        small = replica.kernel("elementwise", "bf16")
+        return elementwise(small, CHAINING_LAUNCHES, tokens, self.target.hidden_size).seconds
 
 
 def _pass(
@@ -78,6 +97,7 @@ def _pass(
     context: int,
 ) -> FloatArray:
     width = np.asarray(width, dtype=np.float64)
+    replica = replace(replica, host_time=0.0)  # the host prepares a cycle once, with its verify
     forward = ForwardPass(model, designs, replica, router, sequences, width, context)
     return total_seconds(forward.costs())
 

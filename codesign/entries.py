@@ -36,7 +36,7 @@ def entries(problem: Problem, designs: Designs, objectives: tuple[Objective, ...
     }
     return [
         {
-            "design": row,
+            "design": {**row, **problem.settings},
             "objectives": {name: plain(each[place]) for name, each in values.items()},
             "constraints": {name: each[place] for name, each in standings.items()},
         }

@@ -51,8 +51,9 @@ class Footprint:
         draft_weights = np.zeros(())
         if draft is not None:
             own = DesignParameters(draft, drafting.designs(parameters.designs))
-            draft_weights = _weights(own, replica, not drafting.shares_embeddings)
-            caches = caches + _caches(draft, replica, here, context)
+            served = drafting.replica(replica)
+            draft_weights = _weights(own, served, not drafting.shares_embeddings)
+            caches = caches + _caches(draft, served, here, context)
         return cls(
             weights=_weights(parameters, replica),
             draft_weights=draft_weights,

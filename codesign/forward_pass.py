@@ -48,6 +48,8 @@ class ForwardPass:
         B sequences of the replica, q tokens each; axes broadcast with the designs'.
     context : int
         Cached tokens per sequence [token].
+    load : RankLoad, optional
+        Experts loaded and token slots per layer where they are known; the router's otherwise.
     """
 
     model: Architecture
@@ -57,6 +59,7 @@ class ForwardPass:
     sequences: FloatArray
     width: FloatArray
     context: int
+    load: RankLoad | None = None
 
     def costs(self) -> dict[str, Cost]:
         """Return the cost of every component [s]: first those no design changes."""
@@ -144,7 +147,7 @@ class ForwardPass:
     def _routed(self, moe: MixtureOfExperts) -> Cost:
         replica = self.replica
         dtype = replica.precision.of("routed_experts")
-        load = self._expert_load()
+        load = self.load or self._expert_load()
         cut = replica.expert_tensor_parallel
         width_here = self.designs.expert_width / cut
         one = expert_parameters(

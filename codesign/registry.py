@@ -1,5 +1,6 @@
 """One registry idea for objectives and constraints: a file each, an entry point, or a path."""
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -124,7 +125,7 @@ def _guarded(name: str, load: Any) -> Any:
 
 
 EXTENSION_MODULE: Final = "codesign_extension_"
-"""What the module of an extension given by its path is called by, before the path."""
+"""What the modules of extensions given by their paths are called by, before their own names."""
 
 
 def module_of_file(path: Path) -> ModuleType:
@@ -137,7 +138,8 @@ def module_of_file(path: Path) -> ModuleType:
     """
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    module_name = f"{EXTENSION_MODULE}{path.resolve().as_posix().replace('/', '_')}"
+    place = hashlib.sha256(path.resolve().as_posix().encode()).hexdigest()[:16]
+    module_name = f"{EXTENSION_MODULE}{path.stem}_{place}"
     if module_name in sys.modules:
         return sys.modules[module_name]
     spec = importlib.util.spec_from_file_location(module_name, path)

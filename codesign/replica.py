@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from codesign.errors import UsageError
-from codesign.hardware import ResolvedKernel, resolve_interconnect, resolve_kernel
+from codesign.hardware import (
+    ResolvedKernel,
+    eager_interconnect,
+    eager_kernel,
+    resolve_interconnect,
+    resolve_kernel,
+)
 from codesign.model.communication import Interconnect
 from codesign.model.roofline import Kernel
 from codesign.spec.architecture import Architecture
@@ -79,9 +85,15 @@ class Replica:
 
 
 def resolve_replica(
-    hardware: Hardware, deployment: Deployment, model: Architecture, gpus: int
+    hardware: Hardware,
+    deployment: Deployment,
+    model: Architecture,
+    gpus: int,
+    draft: Architecture | None = None,
 ) -> Replica:
     """Resolve every degree and constant of a deployment of one model on so many GPUs.
+
+    A draft that is a model of its own keeps its own formats, whatever the deployment's.
 
     Raises
     ------
@@ -100,8 +112,16 @@ def resolve_replica(
             embeddings=checkpoint.embeddings,
             kv_cache=checkpoint.kv_cache,
         )
-    kernels = _kernels(hardware, deployment, model, precision)
+    wanted = _wanted(model, precision) + (_wanted(draft, draft.precision) if draft else [])
+    kernels = {
+        (kind, dtype): resolve_kernel(hardware, kind, deployment.backend, dtype)
+        for kind, dtype in dict.fromkeys(wanted)
+    }
     interconnect, link_assumptions = resolve_interconnect(hardware, gpus)
+    if not deployment.cuda_graphs:
+        kernels = {key: eager_kernel(key[0], resolved) for key, resolved in kernels.items()}
+        interconnect = eager_interconnect(interconnect)
+        link_assumptions = [*link_assumptions, "no CUDA graphs: every launch by the host"]
     return Replica(
         hardware=hardware,
         gpus=gpus,
@@ -122,11 +142,10 @@ def attention_kernel(mixer: Attention) -> KernelKind:
     return "latent_attention" if mixer.kind == "mla" else "attention"
 
 
-def _kernels(
-    hardware: Hardware, deployment: Deployment, model: Architecture, precision: Precision
-) -> dict[tuple[KernelKind, Dtype], ResolvedKernel]:
+def _wanted(model: Architecture, precision: Precision) -> list[tuple[KernelKind, Dtype]]:
+    """Return the kernels a model runs, each in its format."""
     components: tuple[Component, ...] = ("shared_experts", "attention", "dense")
-    wanted: list[tuple[KernelKind, Dtype]] = [
+    return [
         ("routed_experts", precision.of("routed_experts")),
         *(("gemm", precision.of(component)) for component in components),
         ("gemm", precision.embeddings),
@@ -134,10 +153,6 @@ def _kernels(
         ("attention", precision.kv_cache),
         ("elementwise", "bf16"),
     ]
-    return {
-        (kind, dtype): resolve_kernel(hardware, kind, deployment.backend, dtype)
-        for kind, dtype in dict.fromkeys(wanted)
-    }
 
 
 def _kernel_assumptions(

@@ -14,17 +14,20 @@ class Certificate:
 
     Parameters
     ----------
-    kind : {"exact", "none"}
-        ``exact``: every design was evaluated. ``none``: the best of an Optuna study, which may
-        not be the optimum.
+    kind : {"exact", "gap", "none"}
+        ``exact``: every design was evaluated. ``gap``: the best of those that were; the optimum is
+        better by `regret` at most. ``none``: the best of those that were.
     designs, feasible : int, optional
         Valid and feasible designs of the space; feasible is unknown without enumeration.
     regret : float, optional
-        Relative distance of the returned design to the best known; unknown without certificate.
+        Relative distance of the returned design to the optimum: 0 if exact, at most this with a
+        gap; unknown without certificate.
     study_regret : float, optional
         The Optuna study's own, where both engines ran.
     trials, distinct_designs, study_feasible : int, optional
         Of the Optuna study.
+    polished_designs : int, optional
+        Designs that a local search from the study's best evaluated.
     """
 
     kind: str
@@ -35,6 +38,7 @@ class Certificate:
     trials: int | None = None
     distinct_designs: int | None = None
     study_feasible: int | None = None
+    polished_designs: int | None = None
 
 
 @dataclass(frozen=True)

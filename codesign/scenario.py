@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from codesign.architectures import load_architecture
+from codesign.architectures.sized import dense_of_size
 from codesign.assumptions import assumptions_of
 from codesign.designs import Designs
 from codesign.draft_model import make_drafting
@@ -52,7 +53,7 @@ def build_scenario(
     """
     reference = changed(load_architecture(study.reference), study.set)
     hardware = load_hardware(study.hardware)
-    draft_model = load_architecture(study.draft.model) if study.draft.model else None
+    draft_model = _draft_model(study.draft.model, reference)
     longest = max(study.space.draft_tokens) if longest_draft is None else longest_draft
     mix = study.workload.target_batch_size
     policy = study.space.expert_width
@@ -61,7 +62,7 @@ def build_scenario(
     scenario = Scenario(
         reference=reference,
         replica=resolve_replica(
-            hardware, study.deployment, reference, _first_gpus(study)
+            hardware, study.deployment, reference, _first_gpus(study), draft_model
         ),
         batch_sizes=tuple(entry.batch_size for entry in mix),
         shares=tuple(entry.share for entry in mix),
@@ -80,6 +81,13 @@ def build_scenario(
     if study.deployment.gpus is None:
         scenario = _fitting(scenario, study, hardware, longest)
     return replace(scenario, assumptions=assumptions_of(study, scenario))
+
+
+def _draft_model(written: str | None, reference: Architecture) -> Architecture | None:
+    """Return a draft that is a model of its own: a name, a file or a number of parameters."""
+    if written is None:
+        return None
+    return dense_of_size(written, reference) or load_architecture(written)
 
 
 def changed(reference: Architecture, changes: dict[str, Any]) -> Architecture:
@@ -106,10 +114,12 @@ def changed(reference: Architecture, changes: dict[str, Any]) -> Architecture:
 
 def router_of(reference: Architecture, choice: RoutingChoice) -> RouterParameters:
     """Return the router a choice stands for."""
-    own = reference.routing
+    own, moe = reference.routing, reference.moe
     router = GENERIC_ROUTER
     if own is not None and choice != "generic":
         router = router_from_window_correlation(own.window_correlation)
+    elif moe is not None:  # a published figure was measured with the group limit in force
+        router = replace(router, groups=moe.groups, groups_per_token=moe.groups_per_token)
     if choice == "independent":
         return router.popularity_only()
     if choice == "uniform":
@@ -146,8 +156,9 @@ def _first_gpus(study: Study) -> int:
 def _fitting(scenario: Scenario, study: Study, hardware: Hardware, longest: int) -> Scenario:
     """Return the scenario on the fewest GPUs, by doubling, that hold the reference."""
     gpus = _first_gpus(study)
+    draft = scenario.drafting.model if study.draft.kind == "model" else None
     while gpus <= MOST_GPUS:
-        replica = resolve_replica(hardware, study.deployment, scenario.reference, gpus)
+        replica = resolve_replica(hardware, study.deployment, scenario.reference, gpus, draft)
         candidate = replace(scenario, replica=replica)
         reference = predict(Designs.of_architecture(scenario.reference, longest), candidate)
         if float(reference.value("memory_bytes_per_gpu").max()) <= replica.memory_limit:

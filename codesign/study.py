@@ -1,26 +1,28 @@
 """Answer one study: resolve it, search it, certify the answer."""
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from codesign.answer import certified, front_objectives, uncertified
 from codesign.constraints import make_constraints
 from codesign.objectives import make_objective
 from codesign.result import Result
 from codesign.scenario import build_scenario
-from codesign.search.enumerate import enumerate_space
-from codesign.search.optuna_study import run_optuna
+from codesign.search.engines import Progress, Run, search
+from codesign.search.plan import make_plan
 from codesign.search.problem import Problem
 from codesign.search.space import DesignSpace
+from codesign.search.variants import Variants
 from codesign.spec.study import Study
 from codesign.uncertainty.draws import draw_scenarios
 
-Progress = Callable[[str, int, int], None]
-"""Told the stage, how much of it is done, and how much there is."""
-
 
 def optimize(
-    study: Study, *, folder: Path | None = None, progress: Progress | None = None
+    study: Study,
+    *,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+    run: Run | None = None,
 ) -> Result:
     """Search a study's space and return the answer.
 
@@ -30,6 +32,8 @@ def optimize(
     folder : Path, optional
         What paths of objectives and constraints are relative to.
     progress : callable, optional
+    run : Run, optional
+        Workers, cluster, storage: how the search is carried out.
 
     Raises
     ------
@@ -38,20 +42,33 @@ def optimize(
     InfeasibleError
         If no design meets every constraint; the message says what excludes how many, which design
         violates least, and what to relax.
+    InterruptedStudyError
+        If Ctrl-C stopped it after trials were recorded.
     """
     problem = make_problem(study, folder)
-    engine = study.search.engine
     front = front_objectives(problem.objectives)
-    outcome = found = None
-    # A space no larger than the trials is better walked than sampled: each design once.
-    if engine == "optuna" or (engine == "auto" and problem.space.size > study.search.trials):
-        outcome = run_optuna(problem, study.search, _stage(progress, "study", study.search.trials))
-    if engine != "optuna":
-        found = enumerate_space(problem, front, _stage(progress, "designs", problem.space.size))
-    if found is not None:
-        return certified(study, problem, front, found, outcome)
-    assert outcome is not None
-    return uncertified(study, problem, outcome)
+    findings = search(
+        Variants(problem), study.search, front, study.name, question(study), run or Run(), progress
+    )
+    if findings.certified is not None:
+        return certified(study, findings, front)
+    return uncertified(study, findings)
+
+
+def plan(study: Study, *, folder: Path | None = None, workers: int = 1) -> str:
+    """Return what `optimize` would do, how long it may take and why, without doing it."""
+    problem = make_problem(study, folder)
+    front = front_objectives(problem.objectives)
+    return make_plan(Variants(problem), study.search, front, workers).text
+
+
+def question(study: Study) -> dict[str, Any]:
+    """Return what decides the trials of a study: all but how many, what follows, and its name."""
+    data = study.to_data()
+    del data["name"]
+    for field in ("engine", "trials"):
+        data["search"].pop(field, None)
+    return data
 
 
 def make_problem(study: Study, folder: Path | None = None) -> Problem:
@@ -63,9 +80,3 @@ def make_problem(study: Study, folder: Path | None = None) -> Problem:
         tuple(make_constraints(study.constraints, folder)),
         draw_scenarios(study, scenario),
     )
-
-
-def _stage(progress: Progress | None, stage: str, total: int) -> Callable[[int], None] | None:
-    if progress is None:
-        return None
-    return lambda done: progress(stage, done, total)

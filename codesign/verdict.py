@@ -7,7 +7,7 @@ from codesign.objectives import Objective
 from codesign.records import Record
 from codesign.search.decision import Decision
 from codesign.search.enumerate import Enumeration
-from codesign.search.problem import Problem
+from codesign.search.problem import Problem, improvement
 from codesign.search.space import DesignSpace
 
 POINT_TIE = 0.01
@@ -74,11 +74,11 @@ def binding_constraints(problem: Problem, found: Enumeration) -> list[Record]:
             {
                 "constraint": name,
                 "objective_without": sign * champion.score,
-                "gain_without": champion.score / found.best.score - 1.0,
+                "gain_without": improvement(champion.score, found.best.score),
                 "design_without": winner.rows()[0],
             }
         )
-    return sorted(rows, key=lambda row: -abs(row["gain_without"]))
+    return sorted(rows, key=lambda row: -sign * row["objective_without"])
 
 
 def axes_on_bounds(space: DesignSpace, best: Designs) -> list[str]:

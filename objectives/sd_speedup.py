@@ -1,8 +1,11 @@
 """Expected decoding speedup over the workload mix."""
 
+import numpy as np
+
+from codesign.model.acceptance import acceptance_length
 from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective
-from codesign.prediction import Prediction
+from codesign.prediction import Prediction, Scenario
 
 
 class SpeculativeSpeedup(Objective):
@@ -19,3 +22,7 @@ class SpeculativeSpeedup(Objective):
     def evaluate(self, prediction: Prediction) -> FloatArray:
         """Return the speedup of every design [-]."""
         return prediction.value("sd_tokens_per_s") / prediction.value("tokens_per_s")
+
+    def bound(self, draft_tokens: FloatArray, scenario: Scenario) -> float:
+        """Return the longest acceptance length: no verify pass is cheaper than a decode step."""
+        return float(np.max(acceptance_length(scenario.survival, draft_tokens)))

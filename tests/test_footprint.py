@@ -31,15 +31,11 @@ def footprint(
     **deployment: Any,
 ) -> Footprint:
     """Footprint of a model as published; without a draft unless one is given."""
-    replica = resolve_replica(
-        load_hardware("h100"), Deployment.from_data(deployment), model, gpus
-    )
+    replica = resolve_replica(load_hardware("h100"), Deployment.from_data(deployment), model, gpus)
     drafting = make_drafting(draft or Draft(kind="fraction", fraction=0.1), model, None)
     parameters = DesignParameters(model, Designs.of_architecture(model, 0))
     load = np.array([[float(sequences)]])
-    return Footprint.of(
-        parameters, replica, drafting, load, np.array([[float(tokens)]]), context
-    )
+    return Footprint.of(parameters, replica, drafting, load, np.array([[float(tokens)]]), context)
 
 
 def one_byte(name: str) -> Architecture:

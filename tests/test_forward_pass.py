@@ -107,9 +107,7 @@ def test_the_cache_is_read_once_per_sequence() -> None:
 
 @pytest.mark.parametrize("component", ["attention_projections", "lm_head", "dense_ffn"])
 def test_tensor_parallelism_halves_weights(component: str) -> None:
-    one, two = (
-        costs(plain(scenario_of("llama-3.1-8b", gpus=gpus)))[component] for gpus in (1, 2)
-    )
+    one, two = (costs(plain(scenario_of("llama-3.1-8b", gpus=gpus)))[component] for gpus in (1, 2))
     assert compute(two) == pytest.approx(compute(one) / 2)
     assert memory(two) == pytest.approx(memory(one) / 2, rel=2e-3)  # the input is read in full
     np.testing.assert_array_equal(one.floor, two.floor)

@@ -117,7 +117,9 @@ TERMS: Final[dict[TermName, Term]] = {
         "bytes over achieved bandwidth; without it every pass is bound by compute",
         _without_traffic,
     ),
-    "kv_cache": Term("reading the caches of the context; without it context is 0", _without_context),
+    "kv_cache": Term(
+        "reading the caches of the context; without it context is 0", _without_context
+    ),
     "draft_cost": Term("running the draft; without it drafts are free", _free_draft),
     "communication": Term("exchange between the GPUs of a replica", _without_communication),
     "host_time": Term("host time per step", _without_host),

@@ -112,6 +112,11 @@ def _forced(section: SectionName, options: CalibrationOptions) -> Reader[Any] | 
 def _detected(sample: Sample, section: SectionName) -> Reader[Any]:
     if sample.container == "empty":
         raise DataError(f"{sample.path}: the file is empty")
+    if sample.container == "pickle":
+        raise DataError(
+            f"{sample.path}: a Python pickle, which can run any code when read: refused; save "
+            "arrays with numpy.savez, tensors with a current torch.save"
+        )
     tried = []
     for reader in readers_of(section):
         lack = reader.lacks(sample)

@@ -50,9 +50,7 @@ def outcomes(runs: Sequence[DraftRun]) -> list[DraftOutcome]:
 
 def _plain(runs: Sequence[DraftRun], batch_size: float) -> float | None:
     rates = [
-        run.tokens_per_s
-        for run in runs
-        if run.batch_size == batch_size and run.draft_tokens == 0
+        run.tokens_per_s for run in runs if run.batch_size == batch_size and run.draft_tokens == 0
     ]
     return float(np.mean(rates)) if rates else None
 
@@ -77,5 +75,5 @@ def ratio_line(found: Sequence[DraftOutcome], batch_size: float) -> tuple[float,
     ]
     if len({drafted for drafted, _ in pairs}) < 2:
         return None
-    slope, intercept = np.polyfit(*zip(*pairs, strict=True), deg=1)
+    slope, intercept = np.polyfit([k for k, _ in pairs], [r for _, r in pairs], 1)
     return float(intercept), float(slope)

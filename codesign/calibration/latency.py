@@ -1,7 +1,6 @@
 """From latency files to a section: points, what follows from them, and fitted constants."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,22 +22,20 @@ from codesign.calibration.latency_tables import (
     points_table,
     ratios_table,
     residuals_table,
-    verdict,
-    width_tables,
 )
 from codesign.calibration.moesd_fit import fit_moesd
+from codesign.calibration.notes import Notes
 from codesign.calibration.observation import DraftRun, KernelTime
 from codesign.calibration.options import CalibrationOptions
-from codesign.calibration.step_constants import constants_of, in_si
+from codesign.calibration.step_constants import constants_of
 from codesign.calibration.width_curves import WidthCurve, width_curves
+from codesign.calibration.width_tables import verdict, width_tables
 from codesign.errors import CalibrationError
-from codesign.replica import Replica
 from codesign.spec.architecture import Architecture
 from codesign.spec.measured_times import LatencySection
 from codesign.spec.section import Correlation, Parameter, Residual, Table
 
 FEWEST_POINTS: Final = 2
-SHOWN_SOURCES: Final = 3
 
 
 def calibrate_latency(paths: Sequence[Path], options: CalibrationOptions) -> LatencySection:
@@ -61,7 +58,7 @@ def calibrate_latency(paths: Sequence[Path], options: CalibrationOptions) -> Lat
     """
     readings = read_files(paths, "latency", options)
     data = [item for reading in readings for item in reading.data]
-    notes = _Notes()
+    notes = Notes()
     points = _points(readings, options, notes)
     model, assumed = measured_model(points, options)
     notes.add_all(assumed)
@@ -85,32 +82,8 @@ def calibrate_latency(paths: Sequence[Path], options: CalibrationOptions) -> Lat
     )
 
 
-class _Notes:
-    """Warnings, each once, with where they arose."""
-
-    def __init__(self) -> None:
-        self._sources: dict[str, list[str]] = {}
-
-    def add(self, note: str, source: str | None = None) -> None:
-        known = self._sources.setdefault(note, [])
-        if source is not None and source not in known:
-            known.append(source)
-
-    def add_all(self, notes: Sequence[str]) -> None:
-        for note in notes:
-            self.add(note)
-
-    def lines(self) -> list[str]:
-        lines = []
-        for note, sources in self._sources.items():
-            shown = "; ".join(sources[:SHOWN_SOURCES])
-            more = f" and {len(sources) - SHOWN_SOURCES} more" if len(sources) > SHOWN_SOURCES else ""
-            lines.append(f"{shown}{more}: {note}" if sources else note)
-        return lines
-
-
 def _points(
-    readings: Sequence[Reading[Any]], options: CalibrationOptions, notes: _Notes
+    readings: Sequence[Reading[Any]], options: CalibrationOptions, notes: Notes
 ) -> list[LatencyPoint]:
     settled = []
     for reading in readings:
@@ -137,7 +110,7 @@ class _Parts:
         points: list[LatencyPoint],
         model: Architecture | None,
         options: CalibrationOptions,
-        notes: _Notes,
+        notes: Notes,
     ) -> None:
         self.points = points
         self.model = model
@@ -172,8 +145,8 @@ class _Parts:
             return
         if self.shape is None:
             raise CalibrationError(
-                f"{times[0].source}: kernel times need the number of experts and top-k: give --arch, "
-                "or --experts and --top-k"
+                f"{times[0].source}: kernel times need the number of experts and top-k: give "
+                "--arch, or --experts and --top-k"
             )
         fit = fit_kernel(times, *self.shape)
         names = (("kernel.floor", "us"), ("kernel.per_expert", "us"), ("kernel.per_token", "us"))
@@ -280,37 +253,3 @@ class _Parts:
             ),
         )
         self.tables.append(residuals_table(points, fit))
-
-
-def apply_latency(section: LatencySection, replica: Replica, architecture: str) -> Replica:
-    """Return a replica with the constants of a section in place of the profile's.
-
-    Parameters
-    ----------
-    section : LatencySection
-    replica : Replica
-        Whose `assumptions` get a line on what was taken, or why nothing was.
-    architecture : str
-        What is to be predicted.
-    """
-    if section.hardware != replica.hardware.name:
-        measured = section.hardware or "a device that it does not name"
-        line = f"latency calibration is of {measured}, not {replica.hardware.name}: not used"
-        return replace(replica, assumptions=(*replica.assumptions, line))
-    known = {constant.name: constant for constant in constants_of(replica)}
-    taken = {name: p for name, p in section.parameters.items() if name in known}
-    calibrated = replica
-    for name, parameter in taken.items():
-        calibrated = known[name].put(calibrated, in_si(parameter.value, parameter.unit))
-    line = _applied(section, taken, architecture)
-    return replace(calibrated, assumptions=(*replica.assumptions, line))
-
-
-def _applied(
-    section: LatencySection, taken: Mapping[str, Parameter], architecture: str
-) -> str:
-    if not taken:
-        return "latency calibration: none of its constants belongs to this deployment"
-    listed = ", ".join(f"{name} {p.value:.4g} {p.unit}" for name, p in taken.items())
-    other = "" if section.architecture == architecture else f", fitted on {section.architecture}"
-    return f"latency calibration of {section.date}{other}: {listed}; the rest is the profile's"

@@ -148,7 +148,9 @@ def _per_token_of_batch(observation: Observation, options: CalibrationOptions) -
     context = observation.context
     if context is None and options.input_tokens is not None:
         context = options.input_tokens + tokens / 2
-    note = f"time per token is the batch over {tokens} output tokens, prefill included: an upper bound"
+    note = (
+        f"time per token is the batch over {tokens} output tokens, prefill included: an upper bound"
+    )
     return replace(
         observation, per_token=per_token, context=context, notes=(*observation.notes, note)
     )

@@ -7,9 +7,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from codesign.architectures import load_architecture
 from codesign.architectures.lookup import list_architectures
-from codesign.calibration.latency_fit import Setting
 from codesign.calibration.latency_points import LatencyPoint
 from codesign.calibration.options import CalibrationOptions
+from codesign.calibration.step_coordinates import Setting
 from codesign.draft_model import make_drafting
 from codesign.errors import DataError, UsageError
 from codesign.hardware import load_hardware
@@ -72,9 +72,7 @@ def measured_model(
     ]
 
 
-def setting_of(
-    model: Architecture, engine: str | None, options: CalibrationOptions
-) -> Setting:
+def setting_of(model: Architecture, engine: str | None, options: CalibrationOptions) -> Setting:
     """Resolve the replica and the draft that were measured.
 
     Raises
@@ -98,8 +96,8 @@ def setting_of(
         draft: Draft = TypeAdapter(AnyDraft).validate_python(options.draft)
     except ValidationError as error:
         raise UsageError(validation_message(error)) from None
-    replica = resolve_replica(load_hardware(options.hardware), deployment, model, gpus)
     drafter = load_architecture(draft.model) if draft.model else None
+    replica = resolve_replica(load_hardware(options.hardware), deployment, model, gpus, drafter)
     return Setting(model, replica, router_of_model(model), make_drafting(draft, model, drafter))
 
 
@@ -110,9 +108,7 @@ def router_of_model(model: Architecture) -> RouterParameters:
     return router_from_window_correlation(model.routing.window_correlation)
 
 
-def expert_shape(
-    model: Architecture | None, options: CalibrationOptions
-) -> tuple[int, int] | None:
+def expert_shape(model: Architecture | None, options: CalibrationOptions) -> tuple[int, int] | None:
     """Return N and k: as given, else the model's; nothing where unknown or dense."""
     if options.experts is not None and options.top_k is not None:
         return options.experts, options.top_k

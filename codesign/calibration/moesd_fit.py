@@ -1,21 +1,29 @@
 """Fit MoESD's ten-parameter form to the points that the step-time constants were fitted to."""
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
+from scipy.optimize import minimize, nnls
 
 from codesign.calibration.latency_points import LatencyPoint
 from codesign.model.arrays import FloatArray
 from codesign.model.moesd import MoesdParameters, cycle_seconds, target_seconds
 
-TARGET_ONLY: Final = ("bias", "dense", "experts", "expert_tokens", "ridge_share", "growth")
-ALL: Final = tuple(MoesdParameters.__slots__)
-RIDGE_SHARES: Final = (0.05, 2.0)
-GROWTHS: Final = (1.0 + 1e-6, 1.1)
+LINEAR: Final = (
+    "bias", "dense", "experts", "expert_tokens",
+    "draft_bias", "draft_load", "reject_bias", "reject_sequence",
+)  # fmt: skip
+TARGET_TERMS: Final = 4
+"""The first of them, which a pass of the target alone has."""
+
+RIDGE_SHARES: Final = (0.01, 4.0)
+GROWTHS_BEYOND_ONE: Final = (1e-6, 0.2)
+SHARE_GRID: Final = (0.03, 0.1, 0.3, 1.0)
+GROWTH_GRID: Final = (1.0003, 1.001, 1.003, 1.01, 1.03)
+EVALUATIONS: Final = 120
 
 
 @dataclass(frozen=True)
@@ -40,39 +48,60 @@ class MoesdFit:
 
 
 class _Problem:
+    """Points, and the form as a linear one for every ridge share and growth."""
+
     def __init__(
         self, points: Sequence[LatencyPoint], experts: int, top_k: int, ridge_tokens: float
     ) -> None:
         self.shape = (experts, top_k, ridge_tokens)
         self.measured = np.array([point.seconds for point in points])
         self.batch = np.array([point.batch_size for point in points], dtype=np.float64)
-        drafted = np.array([point.draft_tokens for point in points], dtype=np.float64)
-        self.cycle = np.array([point.meaning == "cycle" for point in points]) & (drafted > 0)
-        self.tokens = self.batch * (drafted + 1)
-        self.drafted = drafted
-        self.names = ALL if self.cycle.any() else TARGET_ONLY
+        self.drafted = np.array([point.draft_tokens for point in points], dtype=np.float64)
+        self.cycle = np.array([point.meaning == "cycle" for point in points]) & (self.drafted > 0)
+        self.linear = LINEAR if self.cycle.any() else LINEAR[:TARGET_TERMS]
 
-    def parameters(self, x: FloatArray) -> MoesdParameters:
-        """Times are fitted in units of the mean measured time."""
-        unit = float(self.measured.mean())
-        given = dict(zip(self.names, x.tolist(), strict=True))
-        plain = ("ridge_share", "growth")
-        values = {n: given.get(n, 0.0) * (1.0 if n in plain else unit) for n in ALL}
-        return MoesdParameters(**values)
-
-    def residuals(self, x: FloatArray) -> FloatArray:
-        parameters = self.parameters(x)
-        target = target_seconds(parameters, self.tokens, *self.shape)
+    def seconds(self, parameters: MoesdParameters) -> FloatArray:
+        """Time of every point: a cycle, or a pass of the target alone."""
+        target = target_seconds(parameters, self.batch * (self.drafted + 1), *self.shape)
         cycle = cycle_seconds(parameters, self.batch, self.drafted, *self.shape)
-        return np.asarray(np.where(self.cycle, cycle, target) / self.measured - 1)
+        return np.asarray(np.where(self.cycle, cycle, target))
 
-    def solve(self, rows: NDArray[np.intp], start: FloatArray) -> FloatArray:
-        low = [RIDGE_SHARES[0] if n == "ridge_share" else GROWTHS[0] if n == "growth" else 0.0
-               for n in self.names]  # fmt: skip
-        high = [RIDGE_SHARES[1] if n == "ridge_share" else GROWTHS[1] if n == "growth" else np.inf
-                for n in self.names]  # fmt: skip
-        found = least_squares(lambda x: self.residuals(x)[rows], start, bounds=(low, high))
-        return np.asarray(found.x)
+    def terms(self, ridge_share: float, growth: float) -> FloatArray:
+        """Share of every point's time that one second of each linear number makes."""
+        nothing = dict.fromkeys(LINEAR, 0.0) | {"ridge_share": ridge_share, "growth": growth}
+        columns = [self.seconds(MoesdParameters(**(nothing | {n: 1.0}))) for n in self.linear]
+        return np.asarray(np.stack(columns, axis=1) / self.measured[:, None])
+
+    def solve(self, rows: NDArray[np.intp], shape: tuple[float, float]) -> tuple[float, FloatArray]:
+        """Best non-negative linear numbers for some points, and their squared error."""
+        terms = self.terms(*shape)[rows]
+        size = np.linalg.norm(terms, axis=0)
+        found, error = nnls(terms / size, np.ones(rows.size), maxiter=100 * size.size)
+        return float(error) ** 2, np.asarray(found / size)
+
+    def fit(
+        self, rows: NDArray[np.intp], start: tuple[float, float] | None = None
+    ) -> MoesdParameters:
+        """Search ridge share and growth, first on a grid; the rest follows from them."""
+        if start is None:
+            grid = [(share, growth) for share in SHARE_GRID for growth in GROWTH_GRID]
+            start = min(grid, key=lambda shape: self.solve(rows, shape)[0])
+
+        def error(x: FloatArray) -> float:
+            return self.solve(rows, _shape(x))[0]
+
+        first = np.log([start[0], start[1] - 1.0])
+        found = minimize(error, first, method="Nelder-Mead", options={"maxfev": EVALUATIONS})
+        shape = _shape(np.asarray(found.x))
+        values = dict.fromkeys(LINEAR, 0.0)
+        values |= dict(zip(self.linear, self.solve(rows, shape)[1].tolist(), strict=True))
+        return MoesdParameters(**values, ridge_share=shape[0], growth=shape[1])
+
+
+def _shape(x: FloatArray) -> tuple[float, float]:
+    """Ridge share and growth from their logarithms (of growth - 1), within limits."""
+    share = float(np.clip(np.exp(x[0]), *RIDGE_SHARES))
+    return share, 1.0 + float(np.clip(np.exp(x[1]), *GROWTHS_BEYOND_ONE))
 
 
 def fit_moesd(
@@ -90,28 +119,22 @@ def fit_moesd(
         Ridge point of the device: peak FLOP/s over peak B/s [token].
     """
     problem = _Problem(points, experts, top_k, ridge_tokens)
-    count = len(points)
-    if count < len(problem.names) + 2:
+    numbers, count = len(problem.linear) + 2, len(points)
+    if count < numbers + 2:
         return None
-    typical = {"bias": 0.3, "dense": 0.1, "experts": 0.5 / experts, "expert_tokens": 0.05,
-               "ridge_share": 0.5, "growth": 1.001}  # fmt: skip
     every = np.arange(count)
-    starts = [np.array([typical.get(n, 0.02) for n in problem.names])]
-    starts.append(np.where(np.array(problem.names) == "growth", 1.02, starts[0]))
-    found = [problem.solve(every, start) for start in starts]
-    best = min(found, key=lambda x: float(np.sum(problem.residuals(x) ** 2)))
-    left_out = np.array(
-        [problem.residuals(problem.solve(np.delete(every, i), best))[i] for i in range(count)]
-    )
-    return MoesdFit(
-        problem.parameters(best), len(problem.names), problem.residuals(best), left_out
-    )
+    best = problem.fit(every)
+    residuals = problem.seconds(best) / problem.measured - 1
+    left_out = np.empty(count)
+    for index in range(count):
+        without = problem.fit(np.delete(every, index), (best.ridge_share, best.growth))
+        left_out[index] = problem.seconds(without)[index] / problem.measured[index] - 1
+    return MoesdFit(best, numbers, residuals, left_out)
 
 
 def rows_of(parameters: MoesdParameters) -> list[list[str | float]]:
     """Name, value and unit of each number."""
-    plain = ("ridge_share", "growth")
-    return [
-        [name, value if name in plain else value * 1e3, "-" if name in plain else "ms"]
-        for name, value in zip(ALL, astuple(parameters), strict=True)
+    rows: list[list[str | float]] = [
+        [name, float(getattr(parameters, name)) * 1e3, "ms"] for name in LINEAR
     ]
+    return [*rows, *([name, getattr(parameters, name), "-"] for name in ("ridge_share", "growth"))]

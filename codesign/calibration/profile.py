@@ -23,8 +23,8 @@ from codesign.spec.section import Cell, Parameter, Table
 SHOWN_KERNELS: Final = 20
 UNKNOWN_SHARE: Final = 0.05
 SHARED_NOTE: Final = (
-    "shared experts cannot be told from other dense matrix products by name; the activation between "
-    "the two expert products counts as norm and activation"
+    "shared experts cannot be told from other dense matrix products by name; the activation "
+    "between the two expert products counts as norm and activation"
 )
 
 
@@ -51,8 +51,8 @@ def calibrate_profile(paths: Sequence[Path], options: CalibrationOptions) -> Pro
     main = _main(loads)
     if main.routed <= 0:
         raise CalibrationError(
-            f"{profiles[0].source}: no routed expert product among its kernels; the model is dense, "
-            "or its kernels have names that are not known"
+            f"{profiles[0].source}: no routed expert product among its kernels; the model is "
+            "dense, or its kernels have names that are not known"
         )
     parameters, defaults = _fractions(main, loads, options)
     warnings = [f"{Path(p.source).name}: {note}" for p in profiles for note in p.notes]
@@ -158,9 +158,8 @@ def _growing(
 
 def _unique(model: Architecture, load: StepProfile) -> float:
     assert model.moe is not None
-    router = router_of_model(model)
-    moe = model.moe
-    return float(unique_experts(moe.experts, moe.top_k, load.batch_size or 1, load.width or 1, router))
+    moe, batch, width = model.moe, load.batch_size or 1.0, load.width or 1.0
+    return float(unique_experts(moe.experts, moe.top_k, batch, width, router_of_model(model)))
 
 
 def _split_tables(loads: Sequence[StepProfile]) -> list[Table]:
@@ -179,13 +178,13 @@ def _split_tables(loads: Sequence[StepProfile]) -> list[Table]:
             split.append((*where, "gaps", (load.span - load.busy) * 1e6, None, None))
         if load.period is not None and load.span is not None:
             split.append((*where, "idle", (load.period - load.span) * 1e6, None, None))
-        for name, seconds in load.denominators().items():
-            shares.append((*where, name, seconds * 1e6, load.routed / seconds))
+        for denominator, seconds in load.denominators().items():
+            shares.append((*where, denominator, seconds * 1e6, load.routed / seconds))
     columns = ("B", "q", "steps", "component", "summed [us]", "union [us]", "of kernels [%]")
     fractions = ("B", "q", "steps", "denominator", "time [us]", "routed_time_fraction")
     title = (
-        "Time of a step, of the whole profile where steps are not marked (gaps: between its kernels; "
-        "idle: until the next step)"
+        "Time of a step, of the whole profile where steps are not marked (gaps: between its "
+        "kernels; idle: until the next step)"
     )
     return [
         Table(name="components", title=title, columns=columns, rows=tuple(split)),

@@ -87,8 +87,8 @@ def _from_counts(
     sources: Sequence[Source],
     options: CalibrationOptions,
 ) -> RoutingSection:
-    found = "\n".join(f"{item.label}: {_described(item)}" for item in items)
-    top_k = required_top_k(facts, found)
+    found = [f"{item.label}: {_described(item)}" for item in items]
+    top_k = required_top_k(facts, "\n".join(found))
     layers = {item.layers for item in items}
     if len(layers) > 1:
         raise DataError("the files have counts of different layers: not the same model")
@@ -114,7 +114,9 @@ def _from_counts(
         "window; tokens of the same request count as independent, which overstates popularity "
         "where requests are few",
     ]
-    return counts_section(counts, top_k, numbers, estimates, sources, warnings, options, samples)
+    return counts_section(
+        counts, top_k, numbers, estimates, sources, found, warnings, options, samples
+    )
 
 
 def _described(item: ExpertCounts) -> str:
@@ -129,20 +131,22 @@ class _Checked:
     parts: list[Part]
     layers: tuple[int, ...]
     scans: list[Scan]
+    facts: list[str]
     warnings: list[str]
 
     @property
-    def found(self) -> str:
-        """What was read, in a sentence."""
+    def found(self) -> list[str]:
+        """What was read."""
         rows = sum(scan.rows for scan in self.scans)
         padding = sum(scan.padding for scan in self.scans)
         dense = self.scans[0].dense
-        return (
+        read = (
             f"read {rows:,} tokens of {len(self.parts):,} sequences, {len(self.layers)} routed "
             f"layers, k = {self.parts[0].selections.shape[2]}"
             + (f"; {padding:,} rows of padding left out" if padding else "")
             + (f"; dense layers {', '.join(map(str, dense))} left out" if dense else "")
         )
+        return [read, *self.facts]
 
 
 def _from_traces(
@@ -153,7 +157,7 @@ def _from_traces(
 ) -> RoutingSection:
     checked = _check(traces, facts, options)
     highest = max(each.highest for each in checked.scans)
-    experts = required_experts(facts, highest, checked.found)
+    experts = required_experts(facts, highest, "\n".join(checked.found))
     top_k = traces[0].selections.shape[2]
     if top_k >= experts:
         raise CalibrationError(f"k = {top_k} of N = {experts} experts: every expert is selected")
@@ -167,12 +171,8 @@ def _from_traces(
         for each in (pooled, *by_layer)
     ]
     fitted = Fitted(cells, checked.layers, pooled, by_layer, estimates[0], estimates[1:])
-    warnings = [
-        checked.found,
-        *checked.warnings,
-        *_size_warnings(cells.tokens.sum(), len(checked.parts)),
-    ]
-    return trace_section(fitted, sources, warnings, options)
+    warnings = [*checked.warnings, *_size_warnings(cells.tokens.sum(), len(checked.parts))]
+    return trace_section(fitted, sources, checked.found, warnings, options)
 
 
 def _check(traces: list[RoutingTrace], facts: ModelFacts, options: CalibrationOptions) -> _Checked:
@@ -195,7 +195,8 @@ def _check(traces: list[RoutingTrace], facts: ModelFacts, options: CalibrationOp
     model = facts.architecture
     if model is not None and model.moe is not None and model.moe.groups > 1:
         warnings.append(f"{model.name} routes within groups of experts, which the model leaves out")
-    return _Checked(list(parts.values()), scans[0].layers, scans, warnings)
+    told = [f"{trace.label}: {fact}" for trace in traces for fact in trace.facts]
+    return _Checked(list(parts.values()), scans[0].layers, scans, told, warnings)
 
 
 def _size_warnings(tokens: float, sequences: int) -> list[str]:

@@ -90,6 +90,30 @@ class Sample:
         except RecursionError:
             raise DataError(f"{self.path}: nested too deeply") from None
 
+    @cached_property
+    def tensors(self) -> object:
+        """The content of a torch file, read as tensors and plain values only.
+
+        Raises
+        ------
+        DataError
+            If the `torch` extra is missing, or the file holds anything that would run code.
+        """
+        try:
+            import torch
+        except ImportError:
+            raise DataError(
+                f"{self.path}: a torch file; reading it needs the torch extra: "
+                "pip install 'codesign[torch]'"
+            ) from None
+        try:
+            return torch.load(self.path, map_location="cpu", weights_only=True, mmap=True)
+        except Exception as error:  # torch raises what it likes on broken files
+            raise DataError(
+                f"{self.path}: refused: not a torch file of tensors and plain values only, so "
+                f"nothing of it was run ({str(error).splitlines()[0]})"
+            ) from None
+
     @property
     def keys(self) -> frozenset[str]:
         """Top-level keys, where the content is one JSON object."""
@@ -110,6 +134,8 @@ class Sample:
                 found.append(value)
         except ValueError:
             return ()
+        except RecursionError:
+            raise DataError(f"{self.path}: nested too deeply") from None
         return tuple(found)
 
     def _read(self, most: int) -> bytes:

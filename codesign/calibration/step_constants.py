@@ -87,9 +87,7 @@ def constants_of(replica: Replica) -> list[Constant]:
         found += _link_constants(replica, replica.interconnect)
     for name, prior in (("host_time", replica.host_time), ("sd_overhead", replica.sd_overhead)):
         put = _put_time(name)
-        found.append(
-            Constant(name, "ms", prior, 0.0, HOST_LIMIT, HOST_SPREAD, False, True, put)
-        )
+        found.append(Constant(name, "ms", prior, 0.0, HOST_LIMIT, HOST_SPREAD, False, True, put))
     return found
 
 
@@ -109,7 +107,9 @@ def _kernel_constants(replica: Replica, kind: KernelKind, dtype: Dtype) -> list[
     put = _put_kernel(kind, dtype, "bandwidth")
     limits = (bandwidth / 20, max(1.25 * memory, 1.25 * bandwidth))
     constants.append(
-        Constant(f"{name}.bandwidth", "TB/s", bandwidth, *limits, BANDWIDTH_SPREAD, True, False, put)
+        Constant(
+            f"{name}.bandwidth", "TB/s", bandwidth, *limits, BANDWIDTH_SPREAD, True, False, put
+        )
     )
     put = _put_kernel(kind, dtype, "compute")
     limits = (compute / 50, max(peak, compute))
@@ -137,21 +137,22 @@ def _link_constants(replica: Replica, link: Interconnect) -> list[Constant]:
 
 def _put_link(name: str) -> Callable[[Replica, float], Replica]:
     """Floors of several GPU counts, or of dispatch and combine, keep their ratios."""
-    collective, _, what = name.partition(".")
+    collective = name.partition(".")[0]
 
     def put(replica: Replica, value: float) -> Replica:
         link = replica.interconnect
         assert link is not None
-        if what == "bandwidth":
-            return replace(
-                replica, interconnect=replace(link, **{f"{collective}_bandwidth": value})
-            )
+        if name == "all_reduce.bandwidth":
+            return replace(replica, interconnect=replace(link, all_reduce_bandwidth=value))
+        if name == "all_to_all.bandwidth":
+            return replace(replica, interconnect=replace(link, all_to_all_bandwidth=value))
         here = _link_floor(replica, link, collective)
         if collective == "all_reduce":
             floors = tuple(floor * value / here for floor in link.all_reduce_floors)
             return replace(replica, interconnect=replace(link, all_reduce_floors=floors))
-        scaled = {n: getattr(link, n) * value / here for n in ("dispatch_floor", "combine_floor")}
-        return replace(replica, interconnect=replace(link, **scaled))
+        dispatch, combine = link.dispatch_floor * value / here, link.combine_floor * value / here
+        scaled = replace(link, dispatch_floor=dispatch, combine_floor=combine)
+        return replace(replica, interconnect=scaled)
 
     return put
 
@@ -168,9 +169,7 @@ def _put_time(name: str) -> Callable[[Replica, float], Replica]:
     return lambda replica, value: replace(replica, sd_overhead=value)
 
 
-def _put_kernel(
-    kind: KernelKind, dtype: Dtype, field: str
-) -> Callable[[Replica, float], Replica]:
+def _put_kernel(kind: KernelKind, dtype: Dtype, field: str) -> Callable[[Replica, float], Replica]:
     def put(replica: Replica, value: float) -> Replica:
         resolved = replica.kernels[kind, dtype]
         kernel = replace(resolved.kernel, **{field: value})

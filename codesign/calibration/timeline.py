@@ -1,68 +1,28 @@
 """Kernels and step markers on a common clock, kept in bounded memory: 17 bytes a kernel."""
 
-import re
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codesign.calibration.kernel_names import CATEGORIES, Category, category_of
 from codesign.calibration.profile_points import KernelTotal, Profile, StepProfile
+from codesign.calibration.recorded_kernels import (
+    GRAPH_REMEDY,
+    require_equal,
+    require_layers,
+    require_work,
+)
+from codesign.calibration.step_markers import Marker
 from codesign.errors import DataError
 from codesign.model.arrays import FloatArray
 
-_VLLM = re.compile(r"execute_context_(\d+)\((\d+)\)_generation_(\d+)\((\d+)\)")
-_GENERIC = re.compile(r"step\[DECODE bs=(\d+) toks=(\d+)\]")
-
-UNEQUAL: Final = 0.5
-"""Steps of one load whose kernels deviate more from the typical number were not all recorded."""
-
-TOLERATED: Final = 0.1
-"""Share of steps that may deviate, such as those cut by the profiler's start and end."""
-
-FEW_PER_LAYER: Final = 2
 MOST_NAMES: Final = 20_000
-FEWEST_KERNELS: Final = 20
-"""A step of a real model launches more."""
-
 FEWEST_STEPS: Final = 3
 """Steps from which a scatter over steps is given."""
-
-GRAPH_REMEDY: Final = (
-    "profile again with kernels inside graphs recorded one by one: nsys profile "
-    "--cuda-graph-trace=node, or the engine without CUDA or HIP graphs (vLLM --enforce-eager, "
-    "SGLang --disable-cuda-graph)"
-)
-
-
-class Marker(NamedTuple):
-    """A step; times in seconds."""
-
-    start: float
-    duration: float
-    batch_size: int
-    tokens: int
-    prefills: int
-
-
-def read_marker(name: str, start: float, duration: float) -> Marker | None:
-    """Return the step that an annotation marks, nothing where it marks none.
-
-    Examples
-    --------
-    >>> read_marker("execute_context_0(0)_generation_8(32)", 0.0, 1.0)
-    Marker(start=0.0, duration=1.0, batch_size=8, tokens=32, prefills=0)
-    """
-    if match := _VLLM.search(name):
-        prefills, _, batch, tokens = map(int, match.groups())
-        return Marker(start, duration, batch, tokens, prefills)
-    if match := _GENERIC.search(name):
-        batch, tokens = map(int, match.groups())
-        return Marker(start, duration, batch, tokens, 0)
-    return None
 
 
 @dataclass(frozen=True)
@@ -192,7 +152,8 @@ class Timeline:
         edges = np.searchsorted(spans.start, [marker.start for marker in markers])
         ends = [*edges[1:].tolist(), spans.start.size]
         pieces = [spans.take(slice(a, b)) for a, b in zip(edges.tolist(), ends, strict=True)]
-        self._require_equal(pieces, markers)
+        decoding = [p.start.size for p, m in zip(pieces, markers, strict=True) if not m.prefills]
+        require_equal(decoding, self.source)
         groups: dict[tuple[int, float], list[int]] = {}
         for index, marker in enumerate(markers):
             if marker.prefills == 0 and marker.batch_size and pieces[index].start.size:
@@ -206,57 +167,11 @@ class Timeline:
         periods = np.diff([marker.start for marker in markers])
         loads = []
         for (batch, width), steps in sorted(groups.items(), key=lambda item: -len(item[1])):
-            load = _mean_step(batch, width, steps, pieces, markers, periods, on_gpu)
-            self._require_layers(load, layers, notes)
-            loads.append(load)
+            mean = _mean_step(batch, width, steps, pieces, markers, periods, on_gpu)
+            if told := require_layers(mean, layers, self.source):
+                notes.append(told)
+            loads.append(mean)
         return loads
-
-    def _require_equal(self, pieces: list[_Spans], markers: list[Marker]) -> None:
-        """Graph launches recorded in bursts leave steps without kernels and one with most."""
-        decoding = [p.start.size for p, m in zip(pieces, markers, strict=True) if m.prefills == 0]
-        inner = np.array(decoding[1:-1])
-        if inner.size < 3:
-            return
-        typical = float(np.median(inner))
-        unequal = float(np.mean(np.abs(inner - typical) > UNEQUAL * max(typical, 1.0)))
-        burst = max(decoding) > len(decoding) / 2 * max(typical, 1.0) and max(decoding) > 0.5 * sum(decoding)
-        if unequal > TOLERATED or typical == 0 or burst:
-            counts = ", ".join(map(str, decoding[:6])) + (", ..." if len(decoding) > 6 else "")
-            raise DataError(
-                f"{self.source}: {len(decoding)} steps hold very unequal numbers of kernels "
-                f"({counts}; {sum(decoding)} in all), so those launched by graphs were not recorded "
-                f"where they ran and no share per step can be had; {GRAPH_REMEDY}"
-            )
-
-    def _require_layers(self, load: StepProfile, layers: int | None, notes: list[str]) -> None:
-        kernels = load.kernels or 0.0
-        if layers is not None and kernels < FEW_PER_LAYER * layers:
-            raise DataError(
-                f"{self.source}: {kernels:.3g} kernels in a step of a model with {layers} layers: "
-                f"most were not recorded; {GRAPH_REMEDY}"
-            )
-        if layers is None and kernels < FEWEST_KERNELS:
-            notes.append(
-                f"{kernels:.3g} kernels in a step: about one layer's worth, so the trace is cut or "
-                "kernels in graphs are missing; --arch checks it"
-            )
-
-
-def require_work(kernels: tuple[KernelTotal, ...], source: str) -> None:
-    """Refuse a profile in which no matrix product and no attention runs.
-
-    Raises
-    ------
-    DataError
-        A graph recorded as one launch hides exactly these.
-    """
-    seen = {kernel.category for kernel in kernels}
-    if seen.isdisjoint({"routed_experts", "dense_gemm", "attention", "linear_attention"}):
-        shown = ", ".join(kernel.name[:40] for kernel in kernels[:3])
-        raise DataError(
-            f"{source}: no matrix product and no attention among its kernels ({shown}, ...): "
-            f"graphs were recorded as single launches; {GRAPH_REMEDY}"
-        )
 
 
 def _whole(spans: _Spans) -> StepProfile:

@@ -69,9 +69,7 @@ class WidthCurve:
         return np.asarray(self.intercept + self.slope * widths)
 
 
-def width_curves(
-    points: Sequence[LatencyPoint], shape: tuple[int, int] | None
-) -> list[WidthCurve]:
+def width_curves(points: Sequence[LatencyPoint], shape: tuple[int, int] | None) -> list[WidthCurve]:
     """Return a curve for every batch size and context at which several widths were timed.
 
     Parameters
@@ -115,7 +113,18 @@ def _curve(
     ratio, bound = _first_step(widths, seconds, unique)
     gap, separate = _decode(partial, shape)
     return WidthCurve(
-        batch, context, widths, seconds, intercept, slope, curve, unique, ratio, bound, gap, separate
+        batch,
+        context,
+        widths,
+        seconds,
+        intercept,
+        slope,
+        curve,
+        unique,
+        ratio,
+        bound,
+        gap,
+        separate,
     )
 
 

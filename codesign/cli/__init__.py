@@ -7,8 +7,8 @@ from typing import Annotated, Final
 
 import typer
 
-from codesign.cli import ablate, calibrate, catalogue, optimize, predict
-from codesign.errors import CodesignError
+from codesign.cli import ablate, calibrate, catalogue, optimize, predict, report
+from codesign.errors import CodesignError, InterruptedStudyError
 
 ISSUES: Final = "please report it with the command and this traceback"
 INTERRUPTED: Final = 130
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command()(optimize.optimize)
 app.command()(predict.predict)
 app.command()(ablate.ablate)
+app.command()(report.report)
 app.add_typer(calibrate.calibrate)
 catalogue.add_commands(app)
 
@@ -53,6 +54,9 @@ def main() -> None:
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()
+    except InterruptedStudyError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(error.exit_status)
     except CodesignError as error:
         typer.echo(f"error: {error}", err=True)
         status = error.exit_status

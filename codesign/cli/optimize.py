@@ -1,12 +1,14 @@
 """`codesign optimize`: search, certify, answer."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from codesign.cli.options import (
+    RUNNING,
     SEARCH_SPACE,
     Flags,
     Format,
@@ -43,13 +45,44 @@ def optimize(
     no_constraint: Annotated[
         list[str] | None, _option("--no-constraint", "Lift a default constraint.")
     ] = None,
-    engine: Annotated[str | None, _option("--engine", "auto, exact or optuna [auto].")] = None,
-    trials: Annotated[int | None, _option("--trials", "Optuna trials [200].")] = None,
+    engine: Annotated[
+        str | None, _option("--engine", "auto, exact, optuna or hybrid [auto].")
+    ] = None,
+    sampler: Annotated[
+        str | None,
+        _option("--sampler", "tpe, gp, nsga2, qmc, random or an import path [tpe]."),
+    ] = None,
+    trials: Annotated[
+        int | None, _option("--trials", "Optuna trials in total, resumed ones included [200].")
+    ] = None,
+    batch: Annotated[int | None, _option("--batch", "Trials asked for at a time [20].")] = None,
     seed: Annotated[int | None, _option("--seed", "Of sampler and draws [0].")] = None,
     draws: Annotated[
         int | None, _option("--draws", "Joint draws of what is uncertain; 0 for none [64].")
     ] = None,
-    out: Annotated[Path | None, _option("--out", "Folder for study.yaml and result.json.")] = None,
+    workers: Annotated[
+        int, typer.Option("--workers", help="Local processes.", rich_help_panel=RUNNING)
+    ] = 1,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", help="Dask scheduler: tcp://HOST:8786.", rich_help_panel=RUNNING),
+    ] = None,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            "--storage",
+            help="Database URL, or a journal's path [OUT/study.journal].",
+            rich_help_panel=RUNNING,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Continue the study kept there.", rich_help_panel=RUNNING),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan only.", rich_help_panel=RUNNING)
+    ] = False,
+    out: Annotated[Path | None, _option("--out", "Folder for study.yaml, result.json, report.html.")] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Find the experts, top_k, shared experts and draft length to build."""
@@ -57,18 +90,31 @@ def optimize(
         "experts": experts, "top_k": top_k, "shared_experts": shared_experts,
         "expert_width": expert_width, "widths": widths, "fix": fix, "objective": objective,
         "constraint": constraint, "no_constraint": no_constraint, "engine": engine,
-        "trials": trials, "seed": seed, "draws": draws,
+        "trials": trials, "seed": seed, "draws": draws, "sampler": sampler, "batch": batch,
     }  # fmt: skip
     study = build_study(flags, own)
+    folder = _folder(flags["study"])
+    if dry_run:
+        from codesign.study import plan
+
+        typer.echo(plan(study, folder=folder, workers=workers))
+        return
     from codesign.cli.progress import progress_bars
     from codesign.report.files import write_result
     from codesign.report.result_tables import render_result
-    from codesign.starters import find_study
+    from codesign.search.engines import Run
     from codesign.study import optimize as answer
 
-    folder = find_study(flags["study"]).parent if flags["study"] else None
+    run = Run(workers, cluster, storage, out, resume, partial(typer.echo, err=True))
     with progress_bars() as progress:
-        result = answer(study, folder=folder, progress=progress)
+        result = answer(study, folder=folder, progress=progress, run=run)
     sys.stdout.write(render_result(result, format_.value))
     if out is not None:
-        write_result(result, out)
+        write_result(result, out, folder)
+
+
+def _folder(study: str | None) -> Path | None:
+    """Return what the paths of a study file are relative to."""
+    from codesign.starters import find_study
+
+    return find_study(study).parent if study else None

@@ -27,6 +27,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How the answer i
 QUESTION: Final = "Question"
 SERVING: Final = "Serving"
 SEARCH_SPACE: Final = "Search"
+RUNNING: Final = "Running"
 
 
 def _option(flag: str, text: str, panel: str) -> Any:
@@ -124,6 +125,8 @@ FLAG_PATHS: Final[dict[str, tuple[str, ...]]] = {
     "expert_width": ("space", "expert_width"),
     "widths": ("space", "widths"),
     "engine": ("search", "engine"),
+    "sampler": ("search", "sampler"),
+    "batch": ("search", "batch"),
     "trials": ("search", "trials"),
     "seed": ("search", "seed"),
     "draws": ("uncertainty", "draws"),

@@ -14,7 +14,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from codesign.model.arrays import ArrayLike, FloatArray
+from codesign.model.arrays import ArrayLike, FloatArray, matrix_product
 from codesign.model.routing import RouterParameters, mean_decay
 from codesign.model.threshold import effective_correlation
 
@@ -38,7 +38,16 @@ _REQUEST, _REQUEST_WEIGHT = _gaussian_trapezoid(20, 5.5)
 _BLOCK, _BLOCK_WEIGHT = hermegauss(6)
 _BLOCK_WEIGHT = _BLOCK_WEIGHT / _BLOCK_WEIGHT.sum()
 _OFFSET: Final = _REACH * chebpts1(16)
-_OFFSET_FIT: Final = np.linalg.inv(chebvander(chebpts1(16), 15))
+
+
+def _fit(nodes: int) -> FloatArray:
+    """Matrix from values at Chebyshev nodes to coefficients, by discrete orthogonality."""
+    weights = np.full(nodes, 2.0 / nodes)
+    weights[0] = 1.0 / nodes
+    return np.asarray(weights[:, None] * chebvander(chebpts1(nodes), nodes - 1).T)
+
+
+_OFFSET_FIT: Final = _fit(16)
 
 # k/N from 2e-4 to .945, where all experts are soon loaded; share .38 is N = 4, k = 1.
 _THRESHOLD_RANGE: Final = (-1.6, 3.5)
@@ -67,7 +76,7 @@ _THRESHOLD, _SHARE = (
         _nodes(_DEGREES[0], _THRESHOLD_RANGE), _nodes(_DEGREES[1], _SHARE_RANGE), indexing="ij"
     )
 )
-_FIT: Final = np.linalg.inv(_polynomials(_THRESHOLD, _SHARE))
+_FIT: Final = np.kron(_fit(_DEGREES[0] + 1), _fit(_DEGREES[1] + 1))
 
 
 def effective_tokens(
@@ -106,7 +115,7 @@ def effective_tokens(
     """
     pairs, pair = _distinct(threshold, share)
     coefficients, setting = _router_coefficients(router, window, batch_size)
-    logarithm = (_polynomials(pairs[:, 0], pairs[:, 1]) @ coefficients)[pair, setting]
+    logarithm = matrix_product(_polynomials(pairs[:, 0], pairs[:, 1]), coefficients)[pair, setting]
     most = np.asarray(batch_size, dtype=np.float64) * window
     return np.asarray(np.clip(np.exp(logarithm), 1.0, most))
 
@@ -155,7 +164,7 @@ def _coefficients(
     spared = _log_spared(skew, decay, popularity, request, recency, window)
     total = _log_mean_exp(batch_size * spared, _POPULARITY_WEIGHT)
     tokens = np.clip(total / log_ndtr(_THRESHOLD), 1.0, batch_size * window)
-    return np.asarray(_FIT @ np.log(tokens))
+    return matrix_product(_FIT, np.log(tokens))
 
 
 @lru_cache(maxsize=128)
@@ -177,9 +186,10 @@ def _log_spared(
     blocks = _log_mean_exp(block * log_ndtr(score / noise[..., None, None]), _BLOCK_WEIGHT)
     spared = _log_mean_exp(window / block * blocks, _REQUEST_WEIGHT)
     # log(-log) is nearly a polynomial in popularity, whose fine grid the batch power needs.
-    hazard = np.log(np.maximum(-spared, np.finfo(np.float64).tiny)) @ _OFFSET_FIT.T
+    logarithms = np.log(np.maximum(-spared, np.finfo(np.float64).tiny))
+    hazard = matrix_product(logarithms, _OFFSET_FIT.T)
     fine = chebvander(np.clip(bent / _REACH, -1.0, 1.0), _OFFSET.size - 1)
-    return np.asarray(-np.exp(hazard @ fine.T))
+    return np.asarray(-np.exp(matrix_product(hazard, fine.T)))
 
 
 def _spreads(popularity: float, request: float, block: float) -> tuple[FloatArray, ...]:
@@ -195,8 +205,9 @@ def _skewed_threshold(bent: FloatArray, spread: FloatArray) -> FloatArray:
     level, noise = _THRESHOLD[:, None], np.sqrt(1.0 - spread**2)
     for _ in range(8):
         score = (spread * bent - level) / noise
-        excess = ndtr(score) @ _POPULARITY_WEIGHT - ndtr(-_THRESHOLD)
-        slope = np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) / noise @ _POPULARITY_WEIGHT
+        excess = matrix_product(ndtr(score), _POPULARITY_WEIGHT) - ndtr(-_THRESHOLD)
+        density = np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) / noise
+        slope = matrix_product(density, _POPULARITY_WEIGHT)
         level = level + np.clip(excess / slope, -0.5, 0.5)[:, None]
     return level
 
@@ -204,4 +215,5 @@ def _skewed_threshold(bent: FloatArray, spread: FloatArray) -> FloatArray:
 def _log_mean_exp(logarithms: FloatArray, weights: FloatArray) -> FloatArray:
     """Log of a weighted mean over the last axis; exact both near 0 and far below."""
     top = logarithms.max(axis=-1, keepdims=True)
-    return np.asarray(top[..., 0] + np.log1p(np.expm1(logarithms - top) @ weights))
+    mean = matrix_product(np.expm1(logarithms - top), weights)
+    return np.asarray(top[..., 0] + np.log1p(mean))

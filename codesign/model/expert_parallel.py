@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr
 
-from codesign.model.arrays import ArrayLike, FloatArray
+from codesign.model.arrays import ArrayLike, FloatArray, matrix_product
 from codesign.model.latent_router import unique_experts
 from codesign.model.routing import RouterParameters, window_correlation
 
@@ -121,4 +121,4 @@ def _maximum_moments(ranks: ArrayLike) -> tuple[FloatArray, FloatArray]:
     count = np.asarray(ranks, dtype=np.float64)[..., None]
     density = np.exp(-(points**2) / 2.0) * ndtr(points) ** (count - 1.0)
     density = density / density.sum(axis=-1, keepdims=True)
-    return np.asarray(density @ points), np.asarray(density @ points**2)
+    return matrix_product(density, points), matrix_product(density, points**2)

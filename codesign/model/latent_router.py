@@ -1,9 +1,12 @@
 """Unique experts and overlap of the latent-Gaussian router with an exact top-k."""
 
+from typing import Final
+
 import numpy as np
 
 from codesign.model.arrays import ArrayLike, FloatArray
 from codesign.model.effective_tokens import effective_tokens
+from codesign.model.group_routing import correlation_share
 from codesign.model.routing import RouterParameters
 from codesign.model.threshold import (
     effective_correlation,
@@ -101,8 +104,9 @@ def unique_experts(
     `effective_tokens`. Against a simulated exact top-k within .8 % for k = 1 and .5 % for k >= 2
     (N = 8...128, B <= 32, q <= 8, r_w(4) <= .71; skew .3: .7 % for N = 8).
 
-    Group-limited routing is not modelled: with experts alike in all groups it loads 1-2 % more
-    for DeepSeek-V3 (256/8, 4 of 8 groups) and up to 5 % more for DeepSeek-V2 (160/6, 3 of 8).
+    A group-limited router's are those of the free one with its correlations scaled down by
+    `codesign.model.group_routing.correlation_share`: 1-2 % more for DeepSeek-V3 (256/8, 4 of 8
+    groups), up to 5 % more for DeepSeek-V2 (160/6, 3 of 8), against simulation within .5 % rms.
 
     Examples
     --------
@@ -115,12 +119,37 @@ def unique_experts(
     """
     if np.any(np.less(batch_size, 1)) or np.any(np.less(window, 1)):
         raise ValueError("batch_size and window must be at least 1")
+    if router.groups > router.groups_per_token:
+        return _group_limited(experts, top_k, batch_size, window, router)
     experts, top_k = np.asarray(experts, dtype=np.float64), np.asarray(top_k, dtype=np.float64)
     selected = np.where((top_k >= 1) & (top_k <= experts), top_k, np.nan) / experts
     share = threshold_share(experts, selected * experts) if correct_top_k else 0.0
     tokens = effective_tokens(threshold(selected), share, batch_size, window, router)
     with np.errstate(divide="ignore"):  # k = N: every expert is loaded
         return np.asarray(experts * -np.expm1(tokens * np.log1p(-selected)))
+
+
+_SHARES: Final = (1.0, 0.9, 0.75, 0.55)
+"""Correlation shares between which unique experts are interpolated, not tabulated anew."""
+
+
+def _group_limited(
+    experts: ArrayLike,
+    top_k: ArrayLike,
+    batch_size: ArrayLike,
+    window: ArrayLike,
+    router: RouterParameters,
+) -> FloatArray:
+    """Interpolate in the share of the correlations that each design's groups leave."""
+    share = correlation_share(experts, top_k, router.groups, router.groups_per_token)
+    total = np.zeros(())
+    for node in _SHARES:
+        others = [other for other in _SHARES if other != node]
+        weight = np.prod([(share - other) / (node - other) for other in others], axis=0)
+        total = total + weight * unique_experts(
+            experts, top_k, batch_size, window, router.scaled(node)
+        )
+    return np.asarray(total)
 
 
 def unique_experts_popularity_only(

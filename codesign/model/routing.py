@@ -34,6 +34,9 @@ class RouterParameters:
     between : tuple of (RouterParameters, float)
         Routers and weights from which this one's unique experts are interpolated, where many
         similar routers are drawn: a table of each would cost more than the draw is worth.
+    groups, groups_per_token : int
+        Group-limited routing: from how many of the groups a token's experts come. Correlations
+        that were measured with the limit in force need no such correction.
 
     Raises
     ------
@@ -54,6 +57,8 @@ class RouterParameters:
     decay: ArrayLike
     skew: ArrayLike = 0.0
     between: "tuple[tuple[RouterParameters, float], ...]" = ()
+    groups: int = 1
+    groups_per_token: int = 1
 
     def __post_init__(self) -> None:
         for name in ("popularity", "request", "recency"):
@@ -68,6 +73,17 @@ class RouterParameters:
     def popularity_only(self) -> "RouterParameters":
         """Return the router whose tokens are independent, given how popular each expert is."""
         return replace(self, request=0.0, recency=0.0, between=())
+
+    def scaled(self, share: float) -> "RouterParameters":
+        """Return the router without groups, all its correlations a share of these."""
+        return RouterParameters(
+            popularity=np.asarray(self.popularity) * share,
+            request=np.asarray(self.request) * share,
+            recency=np.asarray(self.recency) * share,
+            decay=self.decay,
+            skew=self.skew,
+            between=tuple((part.scaled(share), weight) for part, weight in self.between),
+        )
 
 
 def _require(rule: str, holds: NDArray[np.bool_], values: ArrayLike) -> None:

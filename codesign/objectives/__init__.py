@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from codesign.errors import UsageError, did_you_mean
 from codesign.figure import find_figure
 from codesign.model.arrays import FloatArray
-from codesign.prediction import FIGURES, Prediction
+from codesign.prediction import FIGURES, Prediction, Scenario
 from codesign.registry import Registry, extend_with_checkout
 from codesign.spec.study import ObjectiveChoice
 
@@ -51,6 +51,19 @@ class Objective(ABC):
         ndarray
             Broadcasts to ``prediction.designs.shape``.
         """
+
+    def bound(self, draft_tokens: FloatArray, scenario: Scenario) -> float | None:
+        """Return what no design of a scenario can beat, if the objective knows such a number.
+
+        It gives the answer of a search that did not evaluate every design a certified gap.
+
+        Parameters
+        ----------
+        draft_tokens : ndarray
+            The draft lengths that are searched [token].
+        scenario : Scenario
+        """
+        return None
 
 
 class _FigureObjective(Objective):

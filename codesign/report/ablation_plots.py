@@ -74,7 +74,6 @@ def _stack(axes: "Axes", place: int, rows: list[Record], *, labelled: bool) -> N
                 place, -row["shapley"], 0.35, bottom=top, color=colour, hatch="//", label=label,
                 edgecolor="white",
             )  # fmt: skip
-    axes.hlines(
-        full, place - 0.45, place + 0.45, color="black", linewidth=2,
-        label="full model" if labelled else None,
-    )  # fmt: skip
+    ends = [place - 0.45, place + 0.45]
+    label = "full model" if labelled else None
+    axes.plot(ends, [full, full], color="black", linewidth=2, label=label)

@@ -1,24 +1,26 @@
 """Tables of an ablation: variants, mechanisms, and what they mean."""
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Final
 
 from rich.table import Table
 
 from codesign.ablation import AblationResult
-from codesign.figure import find_figure
-from codesign.prediction import Prediction
 from codesign.records import Record
 from codesign.report.formats import shown, to_csv, to_json, to_text
-
+from codesign.report.glossary import label, unit
 
 WORDS: Final = ("variant", "design", "mechanism", "term", "status")
 """Columns of text; all others are numbers."""
 
+HEADING: Final = 12
+"""Longest line of a heading [character]."""
+
 READING: Final = (
     "shapley: what it contributes to {figure}, averaged over all orders of adding the terms; the "
-    "contributions add up to full - bare. drop_one: what is lost if it alone is taken out. "
-    "add_one: what is gained if it alone is put into the bare model."
+    "contributions add up to full - bare, of which share is the share. drop one: what is lost if "
+    "it alone is taken out. add one: what is gained if it alone is put into the bare model."
 )
 
 
@@ -60,7 +62,7 @@ def _title(result: AblationResult) -> str:
 
 
 def _reading(result: AblationResult) -> str:
-    return READING.format(figure=result.ablation["figures"][0])
+    return READING.format(figure=label(result.ablation["figures"][0]))
 
 
 SpokenTable = tuple[str, list[str], list[list[str]]]
@@ -71,8 +73,8 @@ def spoken_tables(result: AblationResult) -> list[SpokenTable]:
     tables = [("Variants", _variant_cells(result))]
     first = result.ablation["figures"][0]
     for title, rows in (
-        (f"Mechanisms of {first}", result.mechanisms()),
-        (f"Terms of {first}", result.terms()),
+        (f"Mechanisms of {label(first)}", result.mechanisms()),
+        (f"Terms of {label(first)}", result.terms()),
     ):
         if rows and not (title.startswith("Terms") and _same(result)):
             tables.append((title, [_contribution_cells(row, first) for row in rows]))
@@ -90,7 +92,7 @@ def _variant_cells(result: AblationResult) -> list[dict[str, str]]:
     for row, raw in zip(result.variants(), result.rows, strict=True):
         line = {"variant": str(row["variant"]), "design": _design(raw["design"])}
         for name in result.ablation["figures"]:
-            line[name] = shown(row[name], find_figure(Prediction, name).unit)
+            line[label(name)] = shown(row[name], unit(name))
         line["change"] = "-" if row[change] is None else f"{row[change]:+.1%}"
         if any(other["status"] != "ok" for other in result.rows):
             line["status"] = row["status"]
@@ -101,6 +103,8 @@ def _variant_cells(result: AblationResult) -> list[dict[str, str]]:
 def _design(design: Record | None) -> str:
     if design is None:
         return "-"
+    if design["experts"] == 1:
+        return f"dense K={design['draft_tokens']}"
     return (
         f"{design['experts']}/{design['top_k']}+{design['shared_experts']} width "
         f"{design['expert_width']} K={design['draft_tokens']}"
@@ -108,16 +112,15 @@ def _design(design: Record | None) -> str:
 
 
 def _contribution_cells(row: Record, figure: str) -> dict[str, str]:
-    unit = find_figure(Prediction, figure).unit
     line = {"variant": str(row["variant"])}
     if "mechanism" in row:
         line["mechanism"] = row["mechanism"]
     line["term" if "mechanism" in row else "mechanism"] = row["name"]
     for key in ("full", "bare", "shapley"):
-        line[key] = shown(row[key], unit)
+        line[key] = shown(row[key], unit(figure))
     line["share"] = "-" if row["share"] is None else f"{row['share']:.1%}"
     for key in ("drop_one", "add_one"):
-        line[key] = shown(row[key], unit)
+        line[key] = shown(row[key], unit(figure))
     return line
 
 
@@ -126,9 +129,8 @@ def _rich(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     table = Table(title=title, title_justify="left", box=None)
     for heading in columns:
         words = heading in WORDS
-        table.add_column(
-            heading.replace("_", " "), justify="left" if words else "right", no_wrap=words
-        )
+        title = fill(heading.replace("_", " "), HEADING)
+        table.add_column(title, justify="left" if words else "right", no_wrap=heading != "variant")
     before = ""
     for name, *cells in rows:
         table.add_row("" if name == before else name, *cells)

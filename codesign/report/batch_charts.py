@@ -11,7 +11,7 @@ from codesign.designs import Designs
 from codesign.model.arrays import FloatArray
 from codesign.prediction import Prediction
 from codesign.regimes import scanned_batch_sizes
-from codesign.report.charts import Axis, Chart, Heat, Mark, Role, Series, Span
+from codesign.report.charts import Axis, Chart, Dash, Heat, Mark, Role, Series, Span
 from codesign.report.rebuilt import Rebuilt
 
 BATCH: Final = Axis("batch size (sequences per replica)", log=True)
@@ -37,7 +37,7 @@ def batch_charts(rebuilt: Rebuilt) -> tuple[Chart, ...]:
         throughput_chart(predictions, _marks(rebuilt)),
         _draft_length_chart(rebuilt, sizes),
         experts_chart(predictions["best"], _marks(rebuilt)[:-1]),
-        _sparsity_map(rebuilt, sizes[::2]),
+        _sparsity_map(rebuilt, sizes),
     )
 
 
@@ -144,15 +144,15 @@ def _draft_length_chart(rebuilt: Rebuilt, sizes: tuple[int, ...]) -> Chart:
         speedups = rebuilt.over_batch_sizes(every, sizes).sd_speedup
         chosen, gains = best_lengths(lengths, speedups)
         labels = [f"SD speedup {gain:.3g}×" for gain in gains]
-        dash = {"best": "solid", "reference": "dash"}[role]
-        series.append(Series(role, sizes, chosen, "steps", role, dash, labels))  # type: ignore[arg-type]
+        dash: Dash = "solid" if role == "best" else "dash"
+        series.append(Series(role, sizes, chosen, "steps", role, dash, labels))
     return Chart(
         "draft_length",
         "How many tokens to draft at each batch size?",
         "The K of the space with the largest SD speedup, at the values in use; 0: drafting does "
         "not pay. What an engine that adapts K to its load would do.",
         BATCH,
-        Axis("best K (drafted tokens)"),
+        Axis("best K (drafted tokens)", whole=True),
         tuple(series),
         marks=_marks(rebuilt),
     )
@@ -190,8 +190,8 @@ def _sparsity_map(rebuilt: Rebuilt, sizes: tuple[int, ...]) -> Chart:
         "sparsity",
         "Where is the sweet spot, by sparsity and batch size?",
         f"SD speedup with k = {top_k}, K = {int(best.draft_tokens[0])} and expert width of the "
-        "best design, and from k to many experts; 100 %: every token uses every expert. The "
-        "sparser the model, the larger the batch at which speculation pays most.",
+        "best design, and from k to many experts; 100 %: every token uses every expert. The line "
+        "follows the batch size at which speculation pays most.",
         BATCH,
         Axis("active share of experts, k/N", log=True, percent=True),
         (here,),

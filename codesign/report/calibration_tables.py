@@ -58,7 +58,8 @@ def _parts(name: SectionName, section: Section) -> list[Grid | str]:
         residual = section.residual
         parts.append(f"residual {residual.value:.4g} {residual.unit}: {residual.meaning}")
     parts.append(_parameters(section))
-    parts += [_grid(table) for table in section.tables]
+    for table in section.tables:
+        parts += [table.title, _grid(table)]
     parts.append(_notes(section))
     return parts
 
@@ -80,7 +81,7 @@ def _error(parameter: Parameter) -> str:
 
 def _grid(table: Table) -> Grid:
     """Texts, not strings: rich would take a unit in brackets for markup and drop it."""
-    grid = Grid(title=Text(table.title), title_justify="left", box=None)
+    grid = Grid(box=None)
     for index, column in enumerate(table.columns):
         text = any(isinstance(row[index], str) for row in table.rows)
         grid.add_column(Text(column), justify="left" if text else "right", overflow="fold")
@@ -103,6 +104,8 @@ def _notes(section: Section) -> Grid:
     for source in section.sources:
         told = f"{source.file} ({source.format}, sha256 {source.sha256[:12]})"
         grid.add_row("source", Text(told))
+    for note in section.notes:
+        grid.add_row("note", Text(note))
     for key, reason in section.defaults.items():
         grid.add_row("default", Text(f"{key}: {reason}"))
     for warning in section.warnings:

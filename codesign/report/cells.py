@@ -101,6 +101,15 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
 
+    @property
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers, mostly: those are aligned to the right."""
+        columns = (
+            [cell for cell in column if cell.value is not None]
+            for column in zip(*self.rows, strict=True)
+        )
+        return [2 * sum(c.is_number for c in column) > len(column) for column in columns]
+
     def records(self) -> list[Record]:
         """Return the rows with their values unrounded, for CSV."""
         keys = [column.key for column in self.columns]

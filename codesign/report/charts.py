@@ -51,11 +51,14 @@ class Axis:
     log : bool
     percent : bool
         Values are fractions of one, shown as per cent.
+    whole : bool
+        Values are whole numbers.
     """
 
     label: str
     log: bool = False
     percent: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from codesign.errors import UsageError
 from codesign.model.arrays import FloatArray
 from codesign.prediction import FIGURES, Prediction, predict
 from codesign.report.rebuilt import Rebuilt
+from codesign.report.tables_answer import shown_roles
 from codesign.search.problem import Problem, expected
 from codesign.search.space import DesignSpace
 
@@ -143,7 +144,7 @@ def marked_designs(rebuilt: Rebuilt) -> Marked:
     if front is not None:
         count = front.shape[0]
         kinds, names, parts = ["front"] * count, [f"front {n + 1}" for n in range(count)], [front]
-    for role in ("best", "reference", "throughput_best"):
+    for role in shown_roles(rebuilt.result):
         kinds.append(role)
         names.append(role.replace("_", "-"))
         parts.append(rebuilt.design(role))

@@ -1,28 +1,157 @@
-"""Write a result to a folder, each file whole or not at all."""
+"""Results and reports as files, each whole or not at all."""
 
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
-import yaml
+from codesign.errors import DataError, UsageError
+from codesign.records import Record
+from codesign.report.comparison import Comparison
+from codesign.report.formats import to_csv, to_json
+from codesign.report.report import Report
+from codesign.report.tables_origin import study_yaml
+from codesign.result import SCHEMA, Result
 
-from codesign.errors import UsageError
-from codesign.report.formats import to_json
-from codesign.result import Result
+FORMATS: Final = ("html", "md", "csv")
+RESULT: Final = "result.json"
 
 
-def write_result(result: Result, folder: Path) -> None:
-    """Write study.yaml (resolved) and result.json.
+def write_result(result: Result, folder: Path, paths_from: Path | None = None) -> None:
+    """Write study.yaml (resolved), result.json and report.html.
+
+    Parameters
+    ----------
+    result : Result
+    folder : Path
+    paths_from : Path, optional
+        What paths of the study's own objectives and constraints are relative to.
 
     Raises
     ------
     UsageError
         If the folder cannot be written.
     """
-    study = yaml.safe_dump(result.study, sort_keys=False, allow_unicode=True)
+    report = Report.of(result, paths_from)
+
+    def write() -> None:
+        write_whole(folder / "study.yaml", study_yaml(report.result))
+        write_whole(folder / RESULT, to_json(report.result))
+
+    _writing(folder, write)
+    write_report(report, folder, ("html",))
+
+
+def read_result(path: Path) -> Record:
+    """Read result.json, or the one in a folder.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    DataError
+        If it is broken, or no result of this form.
+    """
+    file = path / RESULT if path.is_dir() else path
+    try:
+        result = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
+    except ValueError as error:
+        raise DataError(f"{file}: not JSON ({error})") from None
+    schema = result.get("schema") if isinstance(result, dict) else None
+    if schema != SCHEMA:
+        raise DataError(f"{file}: not a result of codesign optimize (schema {schema}, not {SCHEMA})")
+    return dict(result)
+
+
+def write_report(
+    report: Report | Comparison,
+    folder: Path,
+    formats: tuple[str, ...] = ("html",),
+    pictures: tuple[str, ...] = (),
+) -> list[Path]:
+    """Write a report, or a comparison, in any of the formats.
+
+    Parameters
+    ----------
+    report : Report or Comparison
+    folder : Path
+    formats : tuple of {"html", "md", "csv"}
+        One page; Markdown with pictures in ``figures/``; every table in ``tables/``.
+    pictures : tuple of {"png", "svg", "pdf"}
+        Every chart in ``figures/``; Markdown shows the first kind, PNG by default.
+
+    Returns
+    -------
+    list of Path
+        Pages, and folders of pictures and tables.
+
+    Raises
+    ------
+    UsageError
+        If the folder cannot be written.
+    """
+    name = "report" if isinstance(report, Report) else "comparison"
+    kinds = pictures or (("png",) if "md" in formats else ())
+    written: list[Path] = []
+
+    def write() -> None:
+        if "html" in formats:
+            write_whole(folder / f"{name}.html", _html(report))
+            written.append(folder / f"{name}.html")
+        if "md" in formats:
+            write_whole(folder / f"{name}.md", _markdown(report, kinds[0]))
+            written.append(folder / f"{name}.md")
+        if kinds:
+            _pictures(report, folder / "figures", kinds)
+            written.append(folder / "figures")
+        if "csv" in formats:
+            _tables(report, folder / "tables")
+            written.append(folder / "tables")
+
+    _writing(folder, write)
+    return written
+
+
+def _html(report: Report | Comparison) -> str:
+    from codesign.report.html import comparison_html, report_html
+
+    return report_html(report) if isinstance(report, Report) else comparison_html(report)
+
+
+def _markdown(report: Report | Comparison, kind: str) -> str:
+    from codesign.report.markdown import comparison_markdown, report_markdown
+
+    pictures = f"figures/{{name}}.{kind}"
+    if isinstance(report, Report):
+        return report_markdown(report, pictures)
+    return comparison_markdown(report, pictures)
+
+
+def _pictures(report: Report | Comparison, folder: Path, kinds: tuple[str, ...]) -> None:
+    from codesign.report.matplotlib_charts import save_charts
+
+    folder.mkdir(exist_ok=True)
+    for name, chart in report.charts.items():
+        for kind in kinds:
+            save_charts((chart,), folder / f"{name}.{kind}")
+
+
+def _tables(report: Report | Comparison, folder: Path) -> None:
+    """Every table, and the points of every chart."""
+    folder.mkdir(exist_ok=True)
+    for name, table in report.tables.items():
+        write_whole(folder / f"{name}.csv", to_csv(table.records()))
+    for name, chart in report.charts.items():
+        write_whole(folder / f"chart_{name}.csv", to_csv(chart.records()))
+
+
+def _writing(folder: Path, write: Callable[[], None]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / "study.yaml", study)
-        write_whole(folder / "result.json", to_json(result.to_dict()))
+        write()
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written ({error.strerror})") from None
 

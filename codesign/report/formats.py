@@ -53,6 +53,7 @@ UNITS: Mapping[str, tuple[float, str]] = {
     "B": (2.0**-30, "GiB"),
     "parameter": (1e-9, "B"),
     "nat/token": (1.0, "nat/token"),
+    "difference": (1.0, ""),
     "USD": (1.0, "USD"),
     "J": (1.0, "J"),
     "share": (100.0, "%"),
@@ -61,7 +62,7 @@ UNITS: Mapping[str, tuple[float, str]] = {
 }
 """How a figure's unit is shown: factor and name; ``share`` and ``gain`` are fractions of one."""
 
-SIGNED: Final = ("gain",)
+SIGNED: Final = ("gain", "difference")
 """Units of differences, shown with their sign."""
 
 
@@ -89,7 +90,7 @@ def _number(value: float, digits: int) -> str:
     """Whole numbers with separators; significant digits, trailing zeros only where rounded."""
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
-    if 10**digits <= abs(value) < 1e7:
+    if 10 ** (digits - 1) <= abs(value) < 1e7:
         return f"{value:,.0f}"
     short = f"{value:.{digits}g}"
     return short if float(short) == value else f"{value:#.{digits}g}".removesuffix(".")

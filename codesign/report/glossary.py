@@ -21,7 +21,7 @@ LABELS: Final[dict[str, str]] = {
     "cost_per_million_tokens": "cost per million tokens",
     "total_params": "total parameters",
     "active_params": "active parameters",
-    "loss_difference": "loss difference to the reference",
+    "loss_difference": "loss difference [nat/token]",
     "memory_bytes_per_gpu": "memory per GPU",
     "kv_capacity_sequences": "sequences whose caches fit",
     "unique_experts_decode": "experts loaded, decode step",
@@ -48,6 +48,20 @@ LABELS: Final[dict[str, str]] = {
     "tokens": "tokens in a verify pass",
 }
 """Where a figure's own name is no title; others are shown by their name."""
+
+MEANINGS: Final[dict[str, str]] = {
+    "sd_speedup": "Time per token without SD over that with it.",
+    "unique_experts_decode": "Per layer, in one decode step.",
+    "unique_experts_verify": "Per layer, in one pass that checks K + 1 tokens per sequence.",
+    "step_time_decode_s": "One step of the target without SD.",
+    "step_time_verify_s": "One pass of the target that checks K + 1 tokens per sequence.",
+    "draft_time_s": "The draft model proposing K tokens.",
+    "acceptance_length": "Accepted drafted tokens and the target's own one.",
+    "cycle_ratio": "Drafting, verifying and overhead, in decode steps; speedup is tokens over it.",
+    "target_efficiency": "1: verifying costs no more than decoding.",
+    "amdahl_ratio": "How much longer a verify pass would be if only the loaded experts grew.",
+}
+"""Where the model's own words need its symbols."""
 
 CONSTRAINTS: Final[dict[str, str]] = {
     "quality": "quality (cautious loss)",
@@ -117,7 +131,7 @@ def label(name: str) -> str:
     Examples
     --------
     >>> label("sd_tpot"), label("loss_difference"), label("my_objective")
-    ('TPOT with SD', 'loss difference to the reference', 'my objective')
+    ('TPOT with SD', 'loss difference [nat/token]', 'my objective')
     """
     full = _ALIASES.get(name, name)
     return LABELS.get(full, full.replace("_", " "))
@@ -126,8 +140,8 @@ def label(name: str) -> str:
 def unit(name: str) -> str:
     """Return the unit of a figure by name or alias; ``-`` for an objective of the user's own."""
     full = _ALIASES.get(name, name)
-    if full == "rounding_residual":
-        return "gain"
+    if full in DIFFERENCES:
+        return DIFFERENCES[full]
     if full in SHARES:
         return "share"
     return "times" if full == "sd_speedup" else FIGURES[full].unit if full in FIGURES else "-"
@@ -136,7 +150,7 @@ def unit(name: str) -> str:
 def meaning(name: str) -> str:
     """Return one line on a figure, empty for an objective of the user's own."""
     full = _ALIASES.get(name, name)
-    return FIGURES[full].meaning if full in FIGURES else ""
+    return MEANINGS.get(full) or (FIGURES[full].meaning if full in FIGURES else "")
 
 
 def constraint_label(name: str) -> str:
@@ -165,6 +179,9 @@ def component_label(name: str) -> str:
     """Return the title of a component of a pass."""
     return COMPONENTS.get(name, name.replace("_", " "))
 
+
+DIFFERENCES: Final = {"rounding_residual": "gain", "loss_difference": "difference"}
+"""Figures that are shown with their sign."""
 
 SHARES: Final = (
     "overlap_lag1",

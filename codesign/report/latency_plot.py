@@ -84,7 +84,9 @@ def _kernel(axis: "Axes", table: Table) -> None:
 def _passes(axis: "Axes", table: Table) -> None:
     for index, batch in enumerate(sorted(set(_column(table, "B")))):
         colour = f"C{index}"
-        measured = [row[1:] for row in _series(table, "B", "width", "measured [ms]") if row[0] == batch]
+        measured = [
+            row[1:] for row in _series(table, "B", "width", "measured [ms]") if row[0] == batch
+        ]
         curve = [row[1:] for row in _series(table, "B", "width", "curve [ms]") if row[0] == batch]
         axis.plot(*zip(*measured, strict=True), "o", color=colour, label=f"B = {batch}")
         axis.plot(*zip(*curve, strict=True), "-", color=colour)

@@ -138,12 +138,14 @@ def _ribbons(axes: "Axes", chart: Chart, rows: list[str]) -> None:
 
 
 def _scales(axes: "Axes", chart: Chart) -> None:
-    from matplotlib.ticker import PercentFormatter, ScalarFormatter
+    from matplotlib.ticker import MaxNLocator, PercentFormatter, ScalarFormatter
 
     for axis, of in ((chart.x, axes.xaxis), (chart.y, axes.yaxis)):
         if axis.log:
             (axes.set_xscale if of is axes.xaxis else axes.set_yscale)("log")
             of.set_major_formatter(ScalarFormatter())
+        if axis.whole:
+            of.set_major_locator(MaxNLocator(integer=True))
         if axis.percent:
             of.set_major_formatter(PercentFormatter(1.0, decimals=None))
     axes.grid(alpha=0.25)

@@ -1,5 +1,6 @@
 """Charts by plotly: as plain dictionaries for a page, as figures for a notebook."""
 
+from html import escape
 from typing import Any, Final
 
 import numpy as np
@@ -10,11 +11,15 @@ from codesign.report.charts import Axis as ChartAxis
 Figure = dict[str, Any]
 
 GRID: Final = "rgba(128,128,128,0.25)"
+CROWD: Final = 500
+"""Points from which a series is drawn small."""
+
 RIBBON: Final = 0.055
 """Height of one ribbon, as a share of the plot."""
 
-PALE: Final = 0.35
-"""Opacity of bars that are compared with solid ones."""
+PALE: Final = {role: f"rgba({', '.join(map(str, bytes.fromhex(c[1:])))}, 0.4)"
+               for role, c in COLOURS.items()}  # fmt: skip
+"""Fills of bars that are compared with solid ones."""
 
 
 def plotly_figure(chart: Chart) -> Figure:
@@ -57,7 +62,7 @@ def _bar_layout(chart: Chart) -> dict[str, Any]:
     return {
         "height": height,
         "showlegend": not alone,
-        "yaxis": {"automargin": True, "gridcolor": GRID, "fixedrange": True},
+        "yaxis": {"automargin": True, "ticksuffix": "  ", "showgrid": False},
         "margin": {"l": 10, "r": 16, "t": 16 if alone else 56, "b": 44},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom",
                    "traceorder": "reversed"},
@@ -71,29 +76,33 @@ def _axis(axis: ChartAxis) -> dict[str, Any]:
         "zerolinecolor": GRID,
         "type": "log" if axis.log else "linear",
     }
+    if axis.whole:
+        drawn |= {"dtick": 1, "rangemode": "tozero"}
+    if axis.log:
+        drawn |= {"dtick": "D2", "tickformat": "~s"}
     if axis.percent:
         drawn["tickformat"] = ".2~p"
-    elif axis.log:
-        drawn |= {"dtick": "D2", "tickformat": "~s"}
     return drawn
 
 
 def _trace(chart: Chart, series: Series) -> dict[str, Any]:
     x, y = _values(series.x), _values(series.y)
     colour = COLOURS[series.role]
-    trace: dict[str, Any] = {"name": series.name, "x": x, "y": y}
+    trace: dict[str, Any] = {"name": escape(series.name), "x": x, "y": y}
     if series.labels:
-        trace["text"] = list(series.labels)
+        trace["text"] = [escape(text) for text in series.labels]
     match series.kind:
         case "bars":
-            opacity = 1.0 if series.dash == "solid" else PALE
+            fill = colour if series.dash == "solid" else PALE[series.role]
             form = ".3~%" if chart.x.percent else ".4~r"
             trace |= {
-                "type": "bar", "orientation": "h", "marker": {"color": colour, "opacity": opacity},
+                "type": "bar", "orientation": "h", "marker": {"color": fill},
                 "hovertemplate": f"%{{y}}: %{{x:{form}}}<extra>%{{fullData.name}}</extra>",
             }  # fmt: skip
         case "points":
             marker = {"color": colour, "symbol": SYMBOLS[series.role], "size": _size(series)}
+            if len(series.x) <= CROWD:
+                marker["line"] = {"width": 1, "color": "#ffffff"}
             trace |= {"type": "scatter", "mode": "markers", "marker": marker}
         case _:
             dash = {"solid": "solid", "dash": "dash", "dot": "dot"}[series.dash]
@@ -108,11 +117,11 @@ def _trace(chart: Chart, series: Series) -> dict[str, Any]:
 
 def _size(series: Series) -> int:
     """A crowd is drawn in small points, a single design in a large one."""
-    return 4 if len(series.x) > 500 else 9 if len(series.x) > 1 else 14
+    return 4 if len(series.x) > CROWD else 9 if len(series.x) > 1 else 14
 
 
 def _values(values: Any) -> list[Any]:
-    return [v if isinstance(v, str) else float(f"{float(v):.6g}") for v in values]
+    return [escape(v) if isinstance(v, str) else float(f"{float(v):.6g}") for v in values]
 
 
 def _heat(chart: Chart) -> dict[str, Any]:
@@ -147,7 +156,8 @@ def _mark_labels(chart: Chart) -> list[dict[str, Any]]:
         {
             "x": float(np.log10(mark.x)) if chart.x.log else mark.x, "y": place * 0.07,
             "yref": "y domain", "text": mark.label, "showarrow": False,
-            "xanchor": "left", "yanchor": "bottom", "font": {"size": 11}, "xshift": 3,
+            "xanchor": "left" if place else "right", "xshift": 3 if place else -3,
+            "yanchor": "bottom", "font": {"size": 11},
         }
         for place, mark in enumerate(chart.marks)
     ]  # fmt: skip

@@ -23,7 +23,7 @@ MOST_BARS = 10
 def axis_of(name: str) -> Axis:
     """Return the axis of a figure or objective, in the unit it is shown in."""
     shown_as = unit(name)
-    named = {"times": " [×]", "share": "", "gain": "", "-": ""}.get(shown_as)
+    named = {"times": " [×]", "share": "", "gain": "", "difference": "", "-": ""}.get(shown_as)
     if named is None:
         named = f" [{UNITS[shown_as][1]}]" if shown_as in UNITS else f" [{shown_as}]"
     return Axis(label(name) + named, percent=shown_as in ("share", "gain"))

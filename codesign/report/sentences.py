@@ -1,8 +1,10 @@
 """The first screen in words: the question, the verdict, and three reasons made from figures."""
 
+import re
+
 from codesign.model.quality.ensemble import EPSILON
 from codesign.records import Record
-from codesign.report.cells import Cell, Sentence, cell, pointer
+from codesign.report.cells import Cell, Sentence, cell, look_up, pointer
 from codesign.report.glossary import constraint_label, input_label, label, meaning, unit
 
 AXIS_WORDS = {
@@ -22,9 +24,13 @@ def question(result: Record) -> str:
     asked = " and ".join(filter(None, [", ".join(axes[:-1]), axes[-1]]))
     number = "give" if len(axes) > 1 else "gives"
     return (
-        f"Which {asked} {number} the {direction} {label(objective)}, starting from "
+        f"Which {asked} {number} the {direction} {_spelled(objective)}, starting from "
         f"{study['reference']}, on {study['hardware']} at {batch_words(result)}?"
     )
+
+
+def _spelled(objective: str) -> str:
+    return re.sub(r"\bSD\b", "speculative-decoding (SD)", label(objective), count=1)
 
 
 def _direction(choice: Record, objective: str) -> str:
@@ -79,7 +85,7 @@ def gain(result: Record) -> Sentence:
     )
     if verdict["interval"] is None:
         return (*gained, ", not weighed against uncertainty")
-    return (*gained, " (5-95 %: ", *_interval(result, "verdict", "interval", unit="gain"), ")")
+    return (*gained, " (5–95\u00a0%: ", *_interval(result, "verdict", "interval", unit="gain"), ")")
 
 
 def _interval(result: Record, *path: str | int, unit: str, digits: int = 2) -> Sentence:
@@ -94,7 +100,17 @@ def expected_objective(result: Record, which: str = "best") -> Sentence:
     if result["interval"] is None:
         return (value, " (values in use)")
     limits = _interval(result, "interval", which, unit=unit(objective), digits=3)
-    return (value, " (5-95 %: ", *limits, ")")
+    return (value, " (5–95\u00a0%: ", *limits, ")")
+
+
+def objective_detail(result: Record) -> Sentence:
+    """Return the interval of the best design's objective, and the reference's."""
+    objective = result["verdict"]["objective"]
+    own = cell(result, "reference", "objectives", objective, unit=unit(objective), digits=3)
+    if result["interval"] is None:
+        return ("at the values in use, no interval; reference ", own)
+    limits = _interval(result, "interval", "best", unit=unit(objective), digits=3)
+    return ("5–95\u00a0%: ", *limits, "; reference ", own)
 
 
 def certificate(result: Record) -> Sentence:
@@ -112,12 +128,10 @@ def certificate(result: Record) -> Sentence:
 def quality(result: Record) -> Sentence:
     """Return how likely the best design is no worse, and what it is expected to give up."""
     at = ("best", "prediction", "quality")
-    limit = f"loss within {EPSILON:g} nat/token of the reference's"
-    expected = cell(result, *at, "mean", unit="nat/token", digits=2)
-    probability = cell(result, *at, "probability", unit="share", digits=2)
-    if probability.value is None:
-        return ("probability not computed (no draws); expected difference ", expected)
-    return (f"that {limit}; expected difference ", expected)
+    expected = cell(result, *at, "mean", unit="difference", digits=2)
+    if look_up(result, pointer(*at, "probability")) is None:
+        return ("not computed (no draws); loss against the reference's ", expected, " nat/token")
+    return (f"loss at most {EPSILON:g} nat/token above the reference's; mean ", expected)
 
 
 def reasons(result: Record) -> tuple[Sentence, Sentence, Sentence]:
@@ -180,15 +194,15 @@ def _confidence(result: Record) -> Sentence:
         return ("How sure this is was not computed: every figure is a point estimate, no draws",)
     drawn = cell(result, "interval", "draws")
     parts: Sentence = (
-        "These experts win in ", _same_experts(result), " of ", drawn,
-        " draws of what nobody has measured, this K among them in ",
+        "This expert shape is best in ", _same_experts(result), " of ", drawn,
+        " draws of the unmeasured inputs, with this K in ",
         cell(result, "stability", "best_is_optimal", unit="share", digits=2),
     )  # fmt: skip
     information = result["value_of_information"]
     if information and information[0]["value"] > 0:
         worth = cell(result, "value_of_information", 0, "value", unit="gain", digits=2)
         name = input_label(information[0]["input"])
-        parts = (*parts, f"; best measured first: {name} (worth ", worth, ")")
+        parts = (*parts, f"; measure first: {name} (worth ", worth, ")")
     return parts
 
 

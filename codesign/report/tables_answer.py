@@ -88,10 +88,12 @@ def _figure_row(result: Record, roles: list[str], name: str) -> Row:
 def _quality_rows(result: Record, roles: list[str]) -> list[Row]:
     rows: list[Row] = []
     for key, words, kind in (
-        ("quantile", "cautious loss difference", "nat/token"),
+        ("quantile", "cautious loss difference [nat/token]", "difference"),
         ("probability", "probability that quality holds", "share"),
     ):
-        cells = [cell(result, role, "prediction", "quality", key, unit=kind) for role in roles]
+        cells = [
+            cell(result, role, "prediction", "quality", key, unit=kind, digits=3) for role in roles
+        ]
         rows.append([words, *cells, None, "over scaling laws and their errors"])
     return rows
 
@@ -125,7 +127,7 @@ def constraints_table(result: Record) -> Table:
     binding = {row["constraint"]: n for n, row in enumerate(result["binding"])}
     rows = []
     for name, standing in result["best"]["constraints"].items():
-        kind = "gain" if name == "expert_width" else standing["unit"]
+        kind = "share" if name == "expert_width" else standing["unit"]
         at_best = [
             cell(result, "best", "constraints", name, key, unit=kind)
             for key in ("value", "limit", "slack")

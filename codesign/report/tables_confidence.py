@@ -143,15 +143,15 @@ def quality_table(result: Record) -> Table:
     rows: list[Row] = [
         [
             name.replace("_", " "),
-            cell(result, *at, "laws", name, "loss_difference", unit="nat/token"),
+            cell(result, *at, "laws", name, "loss_difference", unit="difference"),
             LAW_STATUS.get(law["status"], law["status"]),
         ]
         for name, law in look_up(result, pointer(*at, "laws")).items()
     ]
     rows += [
-        ["mean of the laws", cell(result, *at, "mean", unit="nat/token"), ""],
+        ["mean of the laws", cell(result, *at, "mean", unit="difference"), ""],
         ["cautious: the constraint's quantile",
-         cell(result, *at, "quantile", unit="nat/token"), ""],
+         cell(result, *at, "quantile", unit="difference"), ""],
         ["probability that quality holds",
          cell(result, *at, "probability", unit="share", digits=3), ""],
     ]  # fmt: skip
@@ -160,7 +160,7 @@ def quality_table(result: Record) -> Table:
     return table(
         "quality",
         "Quality of the best design against the reference, law by law",
-        {"law": "", "loss_difference": "loss difference", "status": "how far it may speak"},
+        {"law": "", "loss_difference": "loss difference [nat/token]", "status": "how far it may speak"},
         rows,
         "Pretraining loss minus the reference's; positive is worse. Laws disagree, so the "
         f"constraint takes a cautious quantile.{raised}",

@@ -14,7 +14,7 @@ from codesign.prediction import predict
 from codesign.records import Record, plain
 from codesign.search.enumerate import Enumeration
 from codesign.search.pareto import nondominated
-from codesign.search.problem import Problem, merit
+from codesign.search.problem import Problem, improvement, merit
 from codesign.uncertainty.draws import Draws
 from codesign.uncertainty.statistics import interval
 
@@ -74,7 +74,7 @@ class Decision:
         if own is None:
             return None
         reference = self.problem.reference.designs
-        other = self.problem.sample(reference, (self.objective,))[self.objective.name]
+        other = self.problem.home.sample(reference, (self.objective,))[self.objective.name]
         return own[:, 0], other[:, 0]
 
     def interval(self) -> Record | None:
@@ -199,10 +199,10 @@ class Decision:
                     "step": plain(float(np.reshape(step, -1)[0])),
                     "unit": constraint.unit,
                     "objective": plain(self._objective_of(score)),
-                    "gain": score / self.found.best.score - 1.0,
+                    "gain": improvement(score, self.found.best.score),
                 }
             )
-        return sorted(rows, key=lambda row: -abs(row["gain"]))
+        return sorted(rows, key=lambda row: -(row["gain"] or 0.0))
 
     # ---- value of information ------------------------------------------------------------
 

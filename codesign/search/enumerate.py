@@ -4,9 +4,10 @@ The space is walked in open meshes a few values of `experts` at a time, so that 
 computed on the axes it depends on and memory stays bounded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from codesign.search.executor import InProcess, Pool, Shared
 from codesign.search.pareto import Front
 from codesign.search.problem import Evaluation, Problem, expected, merit
 from codesign.search.variance import AxisVariance
+from codesign.search.variants import Variants
 from codesign.spec.study import ObjectiveChoice
 
 POINTS_AT_ONCE = 2**16
@@ -109,21 +111,48 @@ def enumerate_space(
     -------
     Enumeration
     """
-    found = Enumeration()
-    pool = pool or Pool(InProcess, 1)
-    task = partial(_enumerate_shard, Shared((problem, front)))
-    for part in pool.map(task, problem.space.chunks(POINTS_AT_ONCE * CHUNKS_PER_SHARD)):
-        found.merge(part)
-        if progress is not None:
-            progress(part.designs)
+    [(_, found)] = enumerate_variants(Variants(problem), front, progress, pool)
     return found
 
 
+def enumerate_variants(
+    variants: Variants,
+    front: tuple[Objective, ...],
+    progress: Progress | None = None,
+    pool: Pool | None = None,
+) -> Iterator[tuple[int, Enumeration]]:
+    """Evaluate every design of every variant, one variant after the other.
+
+    Parameters
+    ----------
+    variants : Variants
+    front, progress, pool
+        As `enumerate_space`.
+
+    Yields
+    ------
+    int, Enumeration
+        Which variant, and what walking its space found.
+    """
+    pool = pool or Pool(InProcess, 1)
+    shards = [*variants.own.space.chunks(POINTS_AT_ONCE * CHUNKS_PER_SHARD)]
+    tasks = ((index, shard) for index in range(len(variants)) for shard in shards)
+    parts = pool.map(partial(_enumerate_shard, Shared((variants, front))), tasks)
+    for index in range(len(variants)):
+        found = Enumeration()
+        for part in islice(parts, len(shards)):
+            found.merge(part)
+            if progress is not None:
+                progress(part.designs)
+        yield index, found
+
+
 def _enumerate_shard(
-    shared: Shared[tuple[Problem, tuple[Objective, ...]]], shard: tuple[int, ...]
+    shared: Shared[tuple[Variants, tuple[Objective, ...]]], task: tuple[int, tuple[int, ...]]
 ) -> Enumeration:
-    problem, front = shared.value
-    found = Enumeration()
+    variants, front = shared.value
+    index, shard = task
+    problem, found = variants.problem(index), Enumeration()
     for experts in problem.space.chunks(POINTS_AT_ONCE, shard):
         found.merge(enumerate_part(problem, front, experts))
     return found

@@ -21,7 +21,7 @@ from codesign.objectives import Direction
 from codesign.search.assess import Assessor, Outcome
 from codesign.search.executor import InProcess, Pool
 from codesign.search.interrupt import Interruption
-from codesign.search.lattice import Lattice, Row
+from codesign.search.lattice import Lattice, Place, Row
 from codesign.search.problem import Problem
 from codesign.search.record import StudyRecord, as_sampled
 from codesign.search.sampling import make_sampler
@@ -46,8 +46,8 @@ class StudyOutcome:
         Its merit.
     variant : int
         Which one the best design belongs to.
-    ranked : tuple of Row
-        Distinct designs: feasible ones by merit, then the others by their shortfall.
+    ranked : tuple of Place
+        Positions of distinct designs: feasible ones by merit, then the others by their shortfall.
     """
 
     trials: int
@@ -56,7 +56,7 @@ class StudyOutcome:
     best: Designs | None
     best_score: float
     variant: int = 0
-    ranked: tuple[Row, ...] = ()
+    ranked: tuple[Place, ...] = ()
 
 
 def run_optuna(
@@ -84,7 +84,6 @@ def run_optuna(
     InterruptedStudyError
         After Ctrl-C, once the batch at hand is recorded, if the record outlives the process.
     """
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
     variants = Variants(problem) if isinstance(problem, Problem) else problem
     assessor = Assessor(Lattice(variants), pool or Pool(InProcess, 1), search.piece)
     driver = _Driver(assessor, search, record or _forgotten(variants))
@@ -116,6 +115,7 @@ class _Driver:
         self._assessor, self._search = assessor, search
         self._lattice = assessor.lattice
         self._rows: list[Row] = []
+        self._places: dict[Row, Place] = {}
         self._backwards = False
         self._memory = InMemoryStorage()
         directions = directions_of(self._lattice.variants)
@@ -144,7 +144,9 @@ class _Driver:
             whole -= whole % self._search.batch
         for slot in range(whole):
             trial = as_sampled(told[slot])
-            row = self._lattice.row(self._lattice.place(trial.params))
+            place = self._lattice.place(trial.params)
+            row = self._lattice.row(place)
+            self._places.setdefault(row, place)
             self._assessor.known[row] = _outcome_of(trial)
             self._rows.append(row)
             self._study.add_trial(trial)
@@ -158,7 +160,10 @@ class _Driver:
             warnings.simplefilter("ignore", ExperimentalWarning)
             self._study.sampler = make_sampler(self._search.sampler, self._search.seed, batch)
             trials = [self._study.ask() for _ in range(size)]
-            rows = [self._lattice.row(self._lattice.suggest(trial)) for trial in trials]
+            places = [self._lattice.suggest(trial) for trial in trials]
+        rows = [self._lattice.row(place) for place in places]
+        for row, place in zip(rows, places, strict=True):
+            self._places.setdefault(row, place)
         asked = self._study.get_trials(deepcopy=False)[-size:]
         work = _Batch(batch * self._search.batch, asked, rows)
         after = self._memory.get_study_system_attrs(self._study._study_id)
@@ -194,12 +199,14 @@ class _Driver:
         return rows is not None and left.isdisjoint(rows)
 
     def _record(self, work: "_Batch") -> None:
-        """Record all of a batch that is known, in the order of its slots."""
-        ready = {
-            slot: self._finished(work.trials[slot - work.first], row)
-            for slot, row in work.slots.items()
-            if row in self._assessor.known and slot not in work.recorded
-        }
+        """Record what is known of a batch, in the order of its slots and without a gap."""
+        ready = {}
+        for slot, row in work.slots.items():
+            if row not in self._assessor.known:
+                if not self._backwards:
+                    break
+            elif slot not in work.recorded:
+                ready[slot] = self._finished(work.trials[slot - work.first], row)
         done = self.record.record(ready, work.sampler)
         if len(done) < len(ready):  # another driver is at the same batch: meet it half-way
             self._backwards = not self._backwards
@@ -230,7 +237,7 @@ class _Driver:
             best=self._lattice.designs([best]) if best else None,
             best_score=self._assessor.merit(known[best]) if best else -math.inf,
             variant=best[0] if best else 0,
-            ranked=(*feasible, *rest),
+            ranked=tuple(self._places[row] for row in (*feasible, *rest)),
         )
 
 

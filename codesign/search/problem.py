@@ -1,7 +1,7 @@
 """The problem both engines solve: objectives and constraints of designs, in one evaluation."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Self
 
@@ -70,6 +70,11 @@ class Problem:
         The reference with its own best draft length.
     draws : Draws
         Joint draws of what is uncertain; none: the values in use are all there is.
+    settings : mapping
+        Values of further axes of the study, where it searches what no design can change.
+    own : Problem, optional
+        The problem at the study's own settings, in which the reference is judged; absent where
+        this is it.
     """
 
     space: DesignSpace
@@ -77,6 +82,8 @@ class Problem:
     constraints: tuple[Constraint, ...]
     reference: Prediction
     draws: Draws = NO_DRAWS
+    settings: Mapping[str, int | str] = field(default_factory=dict)
+    own: Self | None = None
 
     @classmethod
     def of(
@@ -102,6 +109,11 @@ class Problem:
                 raise UsageError(f"two {kind} are named {twice[0]!r}; one of them must go")
         reference = best_reference(space, objectives[0], draws)
         return cls(space, objectives, constraints, reference, draws)
+
+    @property
+    def home(self) -> Self:
+        """The problem in which the reference is judged."""
+        return self.own or self
 
     @property
     def scenario(self) -> Scenario:
@@ -159,6 +171,11 @@ class Problem:
 def merit(objective: Objective, values: FloatArray) -> FloatArray:
     """Return an objective so that larger is better."""
     return values if objective.direction == "maximize" else -values
+
+
+def improvement(score: float, over: float) -> float | None:
+    """Return by what share one merit is better than another; none over a merit of zero."""
+    return (score - over) / abs(over) if over else None
 
 
 def sample_objectives(

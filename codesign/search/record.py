@@ -61,6 +61,7 @@ class StudyRecord:
         question: dict[str, Any],
         resume: bool,
     ) -> None:
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.store, self.name = store, name
         try:
             self.study = optuna.create_study(

@@ -11,6 +11,7 @@ from codesign.spec.section import Parameter, Section
 VERSION: Final = "codesign.calibration/1"
 
 SectionName = Literal["routing", "acceptance", "latency", "profile", "quality"]
+AcceptanceForm = Literal["constant", "decay", "positions"]
 
 
 class LayerRouting(Spec):
@@ -73,7 +74,7 @@ class AcceptanceSection(Section):
         By draft length.
     """
 
-    form: Literal["constant", "decay", "positions"]
+    form: AcceptanceForm
     survival: Items[Fraction] = ()
     groups: Items[AcceptanceGroup] = ()
 

@@ -24,7 +24,7 @@ class Draft(Spec):
     fraction : float, optional
         Cost of one draft token relative to one decode step at batch size 1, for ``fraction``.
     model : str, optional
-        Architecture of the draft, for ``model``.
+        Architecture of the draft, for ``model``: a name, a file, or a number of parameters (9e9).
     parallel : bool
         All K tokens in one pass instead of K sequential passes.
     """

@@ -193,7 +193,9 @@ class Deployment(Spec):
     dtype : Dtype, optional
         Format of all linear weights; absent: the checkpoint's own.
     host_time, sd_overhead : quantity
-        Host time per step, fixed cost of a draft-verify cycle [s].
+        Host time per step or cycle, further fixed cost of a draft-verify cycle [s].
+    cuda_graphs : bool
+        Kernels are launched by CUDA graphs; otherwise one by one by the host (eager).
     price : quantity, optional
         USD per GPU-hour; absent: the middle of the profile's range.
     memory_utilisation : float
@@ -208,6 +210,7 @@ class Deployment(Spec):
     dtype: Dtype | None = None
     host_time: Seconds = Field(default="0 s", validate_default=True)
     sd_overhead: Seconds = Field(default="0.5 ms", validate_default=True)
+    cuda_graphs: bool = True
     price: UsdPerHour | None = None
     memory_utilisation: float = Field(default=0.9, gt=0, le=1)
 

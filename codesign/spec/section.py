@@ -106,6 +106,8 @@ class Section(Spec):
         Between the errors of two parameters; pairs that are not listed are uncorrelated.
     defaults : dict
         Parameters that stayed at their default, each with the reason.
+    notes : list of str
+        What was read, and how it was understood.
     warnings : list of str
         Traps of the files that were met.
     tables : list of Table
@@ -119,6 +121,7 @@ class Section(Spec):
     parameters: dict[str, Parameter] = Field(default_factory=dict)
     correlations: Items[Correlation] = ()
     defaults: dict[str, str] = Field(default_factory=dict)
+    notes: Items[str] = ()
     warnings: Items[str] = ()
     tables: Items[Table] = ()
 

@@ -24,8 +24,8 @@ def statistic(name: str, samples: FloatArray, *, larger_is_better: bool) -> Floa
     >>> float(statistic("cvar10", draws, larger_is_better=True))
     1.5
     """
-    if name == "mean":
-        return np.asarray(samples.mean(axis=0))
+    if name == "mean":  # of rows: summed alike however many designs there are
+        return np.asarray(np.ascontiguousarray(np.moveaxis(samples, 0, -1)).mean(axis=-1))
     if name.startswith("q"):
         return np.asarray(np.quantile(samples, int(name[1:]) / 100, axis=0))
     worst = max(1, round(len(samples) * int(name[4:]) / 100))

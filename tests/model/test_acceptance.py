@@ -102,7 +102,8 @@ def test_decay_fits_measured_curves_better_than_a_constant_rate() -> None:
     for curve in curves.values():
         drafted = np.array(sorted(curve))
         measured = np.array([curve[k] for k in drafted])
-        survival = decay_survival(*np.broadcast_arrays(grid, ratios), int(drafted.max()))
+        first, ratio = np.broadcast_arrays(grid, ratios)
+        survival = decay_survival(first, ratio, int(drafted.max()))
         errors = np.sqrt(((acceptance_length(survival, drafted) / measured - 1) ** 2).mean(axis=-1))
         assert errors.min() < 0.035
         better += errors.min() < errors[:, -1].min()  # the last column does not decay

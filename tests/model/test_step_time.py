@@ -102,7 +102,7 @@ def errors_of(kernel: Kernel) -> NDArray[np.float64]:
     tokens, top_k, hidden, width, matrices, unique, milliseconds = measured_kernels()
     weights = matrices * hidden * width
     cost = routed_experts(kernel, 1, unique, tokens * top_k, weights, 2.0, width)
-    return np.abs(cost.seconds / (milliseconds * 1e-3) - 1)
+    return np.asarray(np.abs(cost.seconds / (milliseconds * 1e-3) - 1))
 
 
 @needs_shared

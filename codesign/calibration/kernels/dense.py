@@ -14,6 +14,7 @@ from codesign.calibration.kernels.rows import (
     without,
 )
 from codesign.calibration.kernels.tables import FORMATS, PACKAGE, read_versions, richest_version
+from codesign.model.step_time import ACTIVATION_BYTES
 from codesign.spec.hardware import Backend
 from codesign.spec.precision import BYTES_PER_ELEMENT, Dtype
 
@@ -63,11 +64,14 @@ def dense_kernels(device: str, backend: Backend, dtype: Dtype) -> TimedKernels |
 def timed(
     rows: "DataFrame", dtype: Dtype, source: str, left_out: dict[str, int] | None = None
 ) -> TimedKernels:
-    """Turn rows m x k by k x n into bytes, activations included, and FLOP."""
+    """Turn rows m x k by k x n into bytes, bf16 activations included, and FLOP.
+
+    The tables time a quantised product together with the quantisation of its input.
+    """
     m, n, k = (column(rows, name) for name in ("m", "n", "k"))
     weight = BYTES_PER_ELEMENT[dtype]
     return TimedKernels(
-        traffic=n * k * weight + m * (k * min(weight, 2.0) + 2.0 * n),
+        traffic=n * k * weight + m * (n + k) * ACTIVATION_BYTES,
         flop=2.0 * m * n * k,
         seconds=column(rows, "latency") * MILLISECOND,
         configuration=labels(rows, SHAPE),

@@ -42,8 +42,8 @@ def _summary(record: Record, where: str) -> Observation:
     notes = []
     if chunk is None and counters is None:
         notes.append(
-            "no chunk latency (genai-perf): whether speculative decoding was on is not in the file, "
-            "and neither is a cycle time"
+            "no chunk latency (genai-perf): whether speculative decoding was on is not in the "
+            "file, and neither is a cycle time"
         )
     return Observation(
         source=where,
@@ -138,9 +138,7 @@ def _read_csv(sample: Sample, options: CalibrationOptions) -> list[Observation]:
     ]
 
 
-def _csv_metric(
-    table: Mapping[str, Mapping[str, str]], name: str, where: str
-) -> Timing | None:
+def _csv_metric(table: Mapping[str, Mapping[str, str]], name: str, where: str) -> Timing | None:
     row = table.get(name, {})
     mean, middle = (number(row, key, where, zero=False) for key in ("avg", "p50"))
     return Timing(mean, middle).scaled(1e-3) if mean else None

@@ -35,7 +35,9 @@ def _stage(record: Record, where: str) -> Observation:
     token = _timing(latency, "time_per_output_token", where)
     if token is None:
         raise DataError(f"{where}: no successes.latency.time_per_output_token (streaming off?)")
-    prompt, output = (number(_table(successes, f"{n}_len"), "mean", where) for n in ("prompt", "output"))
+    prompt, output = (
+        number(_table(successes, f"{side}_len"), "mean", where) for side in ("prompt", "output")
+    )
     rate = number(_table(successes, "throughput"), "requests_per_sec", where)
     whole = _timing(latency, "request_latency", where)
     mean = rate * whole.mean if rate and whole and whole.mean else None

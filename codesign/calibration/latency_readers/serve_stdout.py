@@ -62,7 +62,7 @@ def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
 
 
 def _record(block: str) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for line in block.splitlines():
         match = _LINE.match(line)
         if match and match[1] in KEYS:

@@ -76,7 +76,10 @@ def _server_run(record: Record, where: str) -> Observation:
         per_token=Timing(mean=(whole - first) / (tokens - 1)),
         stated_length=length,
         samples=int(tokens),
-        notes=("latency is that of the whole batch, prefill included; time to first token is taken off",),
+        notes=(
+            "latency is that of the whole batch, prefill included; time to first token is taken "
+            "off",
+        ),
     )
 
 

@@ -28,9 +28,9 @@ TITLE = "SGLang bench_serving result"
 
 
 def _lacks(sample: Sample) -> str | None:
-    return lacks_keys(sample, "backend", "request_rate", "completed", "total_output_tokens") or (
-        lacks_keys(sample, "accept_length") and lacks_keys(sample, "total_output_tokens_retokenized")
-    )
+    missing = lacks_keys(sample, "backend", "request_rate", "completed", "total_output_tokens")
+    own = ("accept_length", "total_output_tokens_retokenized")
+    return missing or (lacks_keys(sample, own[0]) and lacks_keys(sample, own[1]))
 
 
 def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
@@ -85,7 +85,7 @@ def _times(
     by_rate = batch / rate if batch and rate else None
     if token is None:
         if by_rate is None:
-            raise DataError(f"{where}: neither mean_tpot_ms nor output_throughput with a concurrency")
+            raise DataError(f"{where}: neither mean_tpot_ms nor throughput with a concurrency")
         token = Timing(mean=by_rate)
         notes.append(f"time per token from throughput: {by_rate * 1e3:.4g} ms, prefill included")
     expected = token.best
@@ -93,8 +93,8 @@ def _times(
         return token, None
     if gap.mean > (1 + DISAGREEMENT) * expected:
         notes.append(
-            f"ITL {gap.mean * 1e3:.4g} ms is {gap.mean / expected:.3g} times the time per token, so "
-            "it is per chunk (SGLang before pull 12064)"
+            f"ITL {gap.mean * 1e3:.4g} ms is {gap.mean / expected:.3g} times the time per token, "
+            "so it is per chunk (SGLang before pull 12064)"
         )
         return token, gap
     return token, None

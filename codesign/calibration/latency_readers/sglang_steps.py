@@ -1,4 +1,4 @@
-"""SGLang's own step times: ``step_time_dict`` of /server_info, and the dspark steps-per-second table."""
+"""SGLang's own step times: ``step_time_dict`` of /server_info, the dspark table."""
 
 from collections.abc import Mapping
 from statistics import fmean, median
@@ -79,7 +79,8 @@ def _read_table(sample: Sample, options: CalibrationOptions) -> list[Observation
     largest = number(record, "max_batch_tokens", str(sample.path))
     notes = ["only b q is stored: give --batch-size or --draft-tokens"]
     if largest and tokens and largest > max(tokens):
-        notes.append(f"nothing is measured above {max(tokens)} tokens, though {largest:g} are allowed")
+        most = max(tokens)
+        notes.append(f"nothing is measured above {most} tokens, though {largest:g} are allowed")
     return [
         _pass(count, rate, f"{sample.path}, {count} tokens", options, tuple(notes))
         for count, rate in zip(tokens, rates, strict=True)
@@ -92,9 +93,9 @@ def _pass(
     per_second = number({"steps per second": rate}, "steps per second", where, zero=False)
     if per_second is None:
         raise DataError(f"{where}: no steps per second")
-    batch, drafted = options.batch_size, options.draft_tokens
-    if batch is None and drafted is not None:
-        batch = tokens / (drafted + 1)
+    batch = None if options.batch_size is None else float(options.batch_size)
+    if batch is None and options.draft_tokens is not None:
+        batch = tokens / (options.draft_tokens + 1)
     return Observation(
         source=where,
         title=TABLE_TITLE,

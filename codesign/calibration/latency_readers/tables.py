@@ -40,14 +40,14 @@ _TIME = re.compile(
 
 
 class _Columns(NamedTuple):
-    """Index of each known figure; `unit` is that of the time column [s]."""
+    """Place of each known figure; `unit` is that of the time column [s]."""
 
-    index: dict[str, int]
+    places: dict[str, int]
     unit: float
 
     def kind(self) -> str | None:
         """Which table this is, nothing where the columns are not enough."""
-        has = self.index.keys()
+        has = self.places.keys()
         if "rate" in has and "ubatch" in has:
             return "ubatch"
         if "rate" in has and "draft_tokens" in has:
@@ -83,10 +83,6 @@ def _delimiter(line: str) -> str:
     return max(",;\t", key=line.count)
 
 
-def _lacks(kind: str, needed: str) -> "LacksTable":
-    return LacksTable(kind, needed)
-
-
 class LacksTable:
     """Whether the header of a sample is that of one kind of table."""
 
@@ -115,7 +111,7 @@ def _rows(sample: Sample) -> tuple[list[tuple[str, dict[str, str]]], float]:
         where = f"{sample.path}, line {line_number}"
         if len(cells) != width:
             raise DataError(f"{where}: {len(cells)} cells for {width} columns")
-        rows.append((where, {name: cells[at].strip() for name, at in columns.index.items()}))
+        rows.append((where, {name: cells[at].strip() for name, at in columns.places.items()}))
     if not rows:
         raise DataError(f"{sample.path}: a header without rows")
     return rows, columns.unit
@@ -152,10 +148,11 @@ def _read_steps(sample: Sample, options: CalibrationOptions) -> list[LatencyData
 
 def _read_kernel(sample: Sample, options: CalibrationOptions) -> list[LatencyData]:
     rows, unit = _rows(sample)
-    return [
-        KernelTime(where, int(_needed(cells, "tokens", where)), _needed(cells, "time", where) * unit)
-        for where, cells in rows
-    ]
+    found: list[LatencyData] = []
+    for where, cells in rows:
+        tokens, seconds = (_needed(cells, name, where) for name in ("tokens", "time"))
+        found.append(KernelTime(where, int(tokens), seconds * unit))
+    return found
 
 
 def _read_ubatch(sample: Sample, options: CalibrationOptions) -> list[LatencyData]:
@@ -213,13 +210,15 @@ STEPS_TITLE = "table of step times"
 UBATCH_TITLE = "table of tokens per second by ubatch"
 
 STEPS_READER = Reader(
-    "step-table", STEPS_TITLE, _lacks("steps", "(batch_size, width, seconds)"), _read_steps
+    "step-table", STEPS_TITLE, LacksTable("steps", "(batch_size, width, seconds)"), _read_steps
 )
 KERNEL_READER = Reader(
-    "kernel-table", "table of kernel times", _lacks("kernel", "(tokens, us)"), _read_kernel
+    "kernel-table", "table of kernel times", LacksTable("kernel", "(tokens, us)"), _read_kernel
 )
-UBATCH_READER = Reader("ubatch-table", UBATCH_TITLE, _lacks("ubatch", "(ubatch, tok/s)"), _read_ubatch)
+UBATCH_READER = Reader(
+    "ubatch-table", UBATCH_TITLE, LacksTable("ubatch", "(ubatch, tok/s)"), _read_ubatch
+)
 DRAFTS_READER = Reader(
     "draft-table", "table of throughput by draft length",
-    _lacks("drafts", "(draft_tokens, tok/s, acceptance)"), _read_drafts,
+    LacksTable("drafts", "(draft_tokens, tok/s, acceptance)"), _read_drafts,
 )  # fmt: skip

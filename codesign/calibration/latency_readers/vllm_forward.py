@@ -18,7 +18,8 @@ def _lacks(sample: Sample) -> str | None:
 
 
 def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
-    return [_case(record, f"{sample.path}, case {record.get('case')}") for record in records(sample)]
+    where = f"{sample.path}, case"
+    return [_case(record, f"{where} {record.get('case')}") for record in records(sample)]
 
 
 def _case(record: Record, where: str) -> Observation:
@@ -28,7 +29,7 @@ def _case(record: Record, where: str) -> Observation:
     widths = {number(request, "query_len", where, zero=False) for request in requests}
     caches = [number(request, "kv_len", where) for request in requests]
     if len(widths) != 1 or None in widths or None in caches:
-        raise DataError(f"{where}: the sequences of a case must have one query_len, and kv_len each")
+        raise DataError(f"{where}: its sequences must have one query_len, and kv_len each")
     width = widths.pop()
     assert width is not None
     latencies = [_latency(rank, where) for rank in ranks]

@@ -55,9 +55,9 @@ def _require_load(where: str, seconds: float, options: CalibrationOptions) -> No
     if absent:
         raise CalibrationError(
             f"{where}: {TITLE}: {seconds * 1e3:.4g} ms for a whole batch, prefill and all output "
-            f"tokens in; the file does not store the load (the tool's defaults, batch size 8, 32 in, "
-            f"128 out, are not assumed): give {', '.join(absent)} (--draft-tokens 0 for a server "
-            "without speculative decoding)"
+            "tokens in; the file does not store the load (the tool's defaults, batch size 8, 32 "
+            f"in, 128 out, are not assumed): give {', '.join(absent)} (--draft-tokens 0 for a "
+            "server without speculative decoding)"
         )
 
 

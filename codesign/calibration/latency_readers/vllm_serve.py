@@ -121,15 +121,16 @@ def _draft_tokens(
     if counters is not None:
         drafted = counters.draft_tokens
         if abs(drafted - round(drafted)) > 0.02 * drafted:
-            notes.append(f"draft length varies: {drafted:.3g} tokens on average; give --draft-tokens")
+            told = f"draft length varies: {drafted:.3g} tokens on average"
+            notes.append(f"{told}; give --draft-tokens")
         return None
     if token and chunk and token.mean and chunk.mean:
         ratio = chunk.mean / token.mean
         if abs(ratio - 1) <= ONE_TOKEN:
             return 0.0
         notes.append(
-            f"mean ITL / mean TPOT is {ratio:.3g}, so speculative decoding was on, but the file has "
-            "no spec_decode counters (vLLM before 0.14, or /metrics out of reach)"
+            f"mean ITL / mean TPOT is {ratio:.3g}, so speculative decoding was on, but the file "
+            "has no spec_decode counters (vLLM before 0.14, or /metrics out of reach)"
         )
     return _configured(record)
 

@@ -10,8 +10,9 @@ from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.profile_points import Profile
 from codesign.calibration.profile_readers.json_stream import EventStream
 from codesign.calibration.sample import Sample
+from codesign.calibration.step_markers import read_marker
 from codesign.calibration.stream import open_pieces
-from codesign.calibration.timeline import Timeline, read_marker
+from codesign.calibration.timeline import Timeline
 from codesign.errors import DataError
 
 TITLE = "torch Chrome trace"

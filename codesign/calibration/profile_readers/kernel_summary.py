@@ -1,12 +1,12 @@
-"""vLLM ``bench forward`` kernel summaries (``*.kernels.json``): microseconds per replay of a pass."""
+"""vLLM ``bench forward`` kernel summaries (``*.kernels.json``): microseconds per replay."""
 
 from codesign.calibration.detect import Reader
 from codesign.calibration.kernel_names import CATEGORIES, Category, category_of
 from codesign.calibration.latency_readers.fields import lacks_keys, number, records
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.profile_points import KernelTotal, Profile, StepProfile
+from codesign.calibration.recorded_kernels import require_work
 from codesign.calibration.sample import Sample
-from codesign.calibration.timeline import require_work
 from codesign.errors import DataError
 
 TITLE = "vLLM bench forward kernel summary"
@@ -46,8 +46,8 @@ def _read(sample: Sample, options: CalibrationOptions) -> Profile:
     notes = ["b and q are not in the file: give --batch-size and --draft-tokens"]
     if unlisted > 0.005 * busy * 1e-6:
         notes.append(
-            f"the list is cut: {unlisted * 1e6:.1f} us of busy time ({unlisted / busy * 1e8:.2f} %) "
-            "are not listed by name"
+            f"the list is cut: {unlisted * 1e6:.1f} us of busy time "
+            f"({unlisted / busy * 1e8:.2f} %) are not listed by name"
         )
     kernels = tuple(sorted(listed, key=lambda kernel: -kernel.seconds))
     return Profile(where, TITLE, (load,), kernels, tuple(notes))

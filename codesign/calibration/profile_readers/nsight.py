@@ -13,8 +13,10 @@ from codesign.calibration.latency_readers.fields import number
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.profile_points import KernelTotal, Profile, StepProfile
 from codesign.calibration.profile_readers.chrome_trace import layers_of
+from codesign.calibration.recorded_kernels import GRAPH_REMEDY, require_work
 from codesign.calibration.sample import Sample
-from codesign.calibration.timeline import GRAPH_REMEDY, Timeline, read_marker, require_work
+from codesign.calibration.step_markers import read_marker
+from codesign.calibration.timeline import Timeline
 from codesign.errors import DataError
 
 CSV_TITLE = "Nsight Systems kernel summary"

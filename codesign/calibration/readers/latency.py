@@ -5,11 +5,11 @@ from typing import Any, Final
 from codesign.calibration.detect import Reader
 from codesign.calibration.latency_readers import (
     aiperf,
-    engine_logs,
     guidellm,
     inference_perf,
     inferencex,
     serve_stdout,
+    sglang_log,
     sglang_one_batch,
     sglang_serving,
     sglang_steps,
@@ -17,6 +17,7 @@ from codesign.calibration.latency_readers import (
     trtllm_bench,
     vllm_forward,
     vllm_latency,
+    vllm_log,
     vllm_serve,
     vllm_sweep,
 )
@@ -39,8 +40,8 @@ READERS: Final[tuple[Reader[Any], ...]] = (
     inferencex.READER,
     trtllm_bench.READER,
     serve_stdout.READER,
-    engine_logs.SGLANG_READER,
-    engine_logs.VLLM_READER,
+    sglang_log.READER,
+    vllm_log.READER,
     guidellm.CSV_READER,
     aiperf.CSV_READER,
     tables.STEPS_READER,

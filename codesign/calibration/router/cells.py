@@ -163,10 +163,10 @@ def _count_piece(cells: Cells, group: int, hot: Hot, own: int) -> None:
     seen = hot
     for index, window in enumerate(WINDOWS):
         half = window // 2
+        if len(seen) <= half:
+            return
         seen = seen[: len(seen) - half] | seen[half:]
         starts = min(own, len(seen))
-        if starts <= 0:
-            return
         cells.present[index, group] += _column_sums(seen[:starts]).reshape(shape)
         cells.window_totals[index, group] += starts
 

@@ -77,7 +77,7 @@ class RouterEstimate:
 
     def correlations(self) -> tuple[Correlation, ...]:
         """Correlations between the errors of fitted parameters."""
-        names = [name for name in self.parameters() if np.ptp(self.values[name][1:]) > 0]
+        names = [name for name in self.parameters() if np.ptp(self.values[name]) > 0]
         if len(names) < 2:
             return ()
         matrix = np.corrcoef([self.values[name][1:] for name in names])

@@ -110,7 +110,7 @@ def required_experts(facts: ModelFacts, highest: int, found: str) -> int:
     if facts.experts is not None:
         return facts.experts
     raise CalibrationError(
-        f"{found}\nN is missing: the highest id is {highest}, so N >= {highest + 1}, but the ids do "
+        f"{found}\nN is missing: the highest id is {highest}, so N >= {highest + 1}, but ids do "
         "not say more; give --arch or --experts"
     )
 

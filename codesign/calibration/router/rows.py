@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from codesign.calibration.router.trace import ArraySelections, Ids, Selections
+from codesign.calibration.router.trace import ArraySelections, Ids, RowRange, Selections
 from codesign.errors import DataError
 
 WHOLE_BYTES: Final = 32 << 20
@@ -155,8 +155,32 @@ def flat_shape(shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> tupl
     return int(np.prod(shape[:-2], dtype=np.int64)), int(shape[-2]), int(shape[-1])
 
 
-def runs_of_shape(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], ...]:
+def runs_of_shape(shape: tuple[int, ...]) -> tuple[tuple[RowRange, ...], ...]:
     """Return the sequences of an array of ids: all rows, or those of each first index."""
     if len(shape) == 3:
         return (((0, shape[0]),),)
     return tuple((((i * shape[1]), (i + 1) * shape[1]),) for i in range(shape[0]))
+
+
+def unpadded(
+    sequences: tuple[tuple[RowRange, ...], ...], mask: NDArray[Any] | None, where: str
+) -> tuple[tuple[RowRange, ...], ...]:
+    """Keep the rows of each sequence that an attention mask marks, padded left or right.
+
+    Raises
+    ------
+    DataError
+        If the mask is for another number of sequences.
+    """
+    if mask is None:
+        return sequences
+    if len(mask) != len(sequences):
+        raise DataError(
+            f"{where}: attention_mask has {len(mask)} rows for {len(sequences)} sequences"
+        )
+    kept = []
+    for ((start, _),), row in zip(sequences, mask, strict=True):
+        real = np.flatnonzero(row)
+        if real.size:
+            kept.append(((start + int(real[0]), start + int(real[-1]) + 1),))
+    return tuple(kept)

@@ -18,7 +18,11 @@ from codesign.spec.section import Parameter, Residual, Source, Table
 
 
 def trace_section(
-    fitted: Fitted, sources: Sequence[Source], warnings: Sequence[str], options: CalibrationOptions
+    fitted: Fitted,
+    sources: Sequence[Source],
+    notes: Sequence[str],
+    warnings: Sequence[str],
+    options: CalibrationOptions,
 ) -> RoutingSection:
     """Return the section of traces that keep the order of tokens."""
     tables, residual = routing_tables(fitted)
@@ -27,11 +31,14 @@ def trace_section(
         date=options.day.isoformat(),
         sources=tuple(sources),
         samples=int(fitted.cells.tokens.sum()),
-        samples_unit=f"tokens of {fitted.cells.sequences:,} sequences in {len(fitted.layers)} layers",
+        samples_unit=(
+            f"tokens of {fitted.cells.sequences:,} sequences in {len(fitted.layers)} layers"
+        ),
         residual=residual,
         parameters=estimate.parameters(),
         correlations=estimate.correlations(),
         defaults=estimate.defaults,
+        notes=tuple(notes),
         warnings=(*warnings, *estimate.warnings),
         tables=tables,
         experts=fitted.cells.experts,
@@ -59,6 +66,7 @@ def counts_section(
     layers: Sequence[int],
     estimates: Sequence[RouterEstimate],
     sources: Sequence[Source],
+    notes: Sequence[str],
     warnings: Sequence[str],
     options: CalibrationOptions,
     samples: tuple[int, str],
@@ -86,6 +94,7 @@ def counts_section(
         parameters=pooled.parameters(),
         correlations=pooled.correlations(),
         defaults=pooled.defaults,
+        notes=tuple(notes),
         warnings=tuple(warnings),
         tables=(
             Table(
@@ -128,7 +137,7 @@ def table_section(
         samples_unit="figures of a table",
         residual=_residual(batches),
         parameters={
-            name: Parameter(value=float(value), standard_error=error)  # type: ignore[arg-type]
+            name: Parameter(value=float(value), standard_error=error)
             for name, (value, error) in values.items()
             if name not in fit.defaults
         },

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from codesign.calibration.router.estimate import GENERIC
 from codesign.calibration.router.expected import ExpectedRouting
 from codesign.calibration.router.fit import fit_context, fit_popularity
-from codesign.calibration.router.estimate import GENERIC
 from codesign.calibration.router.trace import LocalityTable
 from codesign.errors import CalibrationError
 from codesign.model.arrays import FloatArray

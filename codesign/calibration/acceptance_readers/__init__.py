@@ -1,0 +1,1 @@
+"""Readers of acceptance, one module per format."""

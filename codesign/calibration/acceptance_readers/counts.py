@@ -1,0 +1,105 @@
+"""Records from counts, refusing what cannot be one."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from codesign.calibration.accepted.records import AcceptanceRecord
+from codesign.calibration.sample import Sample
+from codesign.errors import DataError
+
+Fields = Mapping[str, Any]
+
+RANDOM_PROMPTS: Final = (
+    "the dataset is random: tokens that mean nothing are accepted far less often than text, so "
+    "this acceptance is not that of a service"
+)
+
+
+def objects(sample: Sample) -> tuple[dict[str, Any], ...]:
+    """Return the JSON objects of a file: one, a list of them, one per line or glued together."""
+    found = sample.lines
+    if len(found) == 1 and isinstance(found[0], list):
+        found = tuple(found[0])
+    return tuple(item for item in found if isinstance(item, dict))
+
+
+def number(value: object, what: str, where: str) -> float:
+    """Return a finite, non-negative number.
+
+    Raises
+    ------
+    DataError
+        If it is none.
+    """
+    try:
+        found = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise DataError(f"{where}: {what} is not a number: {value!r}") from None
+    if not math.isfinite(found) or found < 0:
+        raise DataError(f"{where}: {what} must be finite and not negative, not {found:g}")
+    return found
+
+
+def shares(values: Iterable[object], where: str) -> tuple[float, ...]:
+    """Return survival by position.
+
+    Raises
+    ------
+    DataError
+        If a value is no share, or later positions are accepted more often.
+    """
+    found = tuple(number(value, "acceptance by position", where) for value in values)
+    if any(value > 1 for value in found):
+        raise DataError(f"{where}: acceptance by position above 1: {max(found):g}")
+    return found
+
+
+def survival_of_histogram(steps: Sequence[float]) -> tuple[float, ...]:
+    """Turn counts of cycles with 0, 1, 2, ... accepted tokens into survival by position.
+
+    Examples
+    --------
+    >>> survival_of_histogram([1, 0, 1, 1])
+    (0.6666666666666666, 0.6666666666666666, 0.3333333333333333)
+    """
+    total = sum(steps)
+    return tuple(sum(steps[accepted:]) / total for accepted in range(1, len(steps)))
+
+
+def whole_draft_tokens(drafts: float, drafted: float) -> int | None:
+    """Return K where every draft had as many tokens, nothing where the number varies."""
+    mean = drafted / drafts
+    return round(mean) if abs(mean - round(mean)) <= 0.02 * max(mean, 1.0) else None
+
+
+def counted(
+    label: str,
+    file: str,
+    drafts: float,
+    drafted: float,
+    accepted: float,
+    survival: tuple[float, ...] = (),
+    *,
+    draft_tokens: int | None = None,
+    warnings: tuple[str, ...] = (),
+) -> AcceptanceRecord:
+    """Return the record of a run with counters.
+
+    Raises
+    ------
+    DataError
+        If more was accepted than drafted.
+    """
+    if accepted > drafted:
+        raise DataError(f"{label}: {accepted:g} tokens accepted of {drafted:g} drafted")
+    whole = draft_tokens or whole_draft_tokens(drafts, drafted)
+    if whole is None:
+        warnings = (
+            *warnings,
+            f"{label}: {drafted / drafts:.4g} tokens per draft: the draft length varies",
+        )
+        whole = len(survival) or None
+    return AcceptanceRecord(
+        label, file, whole, drafts, accepted, survival[:whole], warnings=warnings
+    )

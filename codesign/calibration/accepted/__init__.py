@@ -1,0 +1,1 @@
+"""Fits of acceptance to what engines count, log and print."""

@@ -1,0 +1,79 @@
+"""What the readers of acceptance return."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Counter = dict[str, float]
+"""Of one engine: drafts, drafted, accepted, emitted, and accepted per position by its number."""
+
+
+@dataclass(frozen=True)
+class AcceptanceRecord:
+    """One interval, run or request of speculative decoding.
+
+    Parameters
+    ----------
+    label : str
+        File, and where in it.
+    file : str
+        The file; records of one file are never taken for copies of each other.
+    draft_tokens : int, optional
+        K; absent where the file does not say.
+    drafts : float, optional
+        Draft-verify cycles times sequences [-].
+    accepted : float, optional
+        Drafted tokens that were accepted [token].
+    survival : tuple of float
+        Accepted at each position, unconditional [-].
+    stated_length : float, optional
+        Acceptance length as printed, where nothing was counted [token].
+    weight : float
+        Relative, where drafts are not known.
+    series : str
+        Name of the list it belongs to, where a file has several.
+    notes, warnings : tuple of str
+    """
+
+    label: str
+    file: str
+    draft_tokens: int | None = None
+    drafts: float | None = None
+    accepted: float | None = None
+    survival: tuple[float, ...] = ()
+    stated_length: float | None = None
+    weight: float = 1.0
+    series: str = ""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def length(self) -> float:
+        """Tokens per cycle with the bonus token; from counts, else survival, else as stated."""
+        if self.drafts and self.accepted is not None:
+            return 1.0 + self.accepted / self.drafts
+        if self.survival:
+            return 1.0 + sum(self.survival)
+        assert self.stated_length is not None
+        return self.stated_length
+
+
+@dataclass(frozen=True)
+class Scrape:
+    """Counters of a metrics endpoint at one moment.
+
+    Parameters
+    ----------
+    path : Path
+    engines : mapping
+        Counters by engine.
+    created : mapping
+        When the engine's counters began, where exported [s].
+    """
+
+    path: Path
+    engines: Mapping[str, Counter]
+    created: Mapping[str, float] = field(default_factory=dict)
+
+
+AcceptanceData = AcceptanceRecord | Scrape

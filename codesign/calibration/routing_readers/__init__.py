@@ -1,0 +1,1 @@
+"""Readers of routed experts, one module per format."""

@@ -1,0 +1,138 @@
+"""What is to be served: the best design of a result, or the model of a study as it is."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from pydantic import ValidationError
+
+from codesign.designs import AXES, Designs
+from codesign.errors import DataError, UsageError
+from codesign.objectives import make_objective
+from codesign.prediction import Scenario
+from codesign.result import SCHEMA
+from codesign.scenario import build_scenario, changed
+from codesign.search.problem import best_reference
+from codesign.search.space import DesignSpace
+from codesign.spec.architecture import Architecture, shared_width_ratio
+from codesign.spec.load import load_spec, validation_message
+from codesign.spec.study import Study
+from codesign.starters import find_study
+from codesign.uncertainty.draws import Draws, draw_scenarios
+
+MOST_BYTES: Final = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Served:
+    """One model under one load.
+
+    Parameters
+    ----------
+    study : Study
+    scenario : Scenario
+    draws : Draws
+    designs : Designs
+        The design with every draft length of the study's axis.
+    draft_tokens : int
+        The best one for the study's own load.
+    architecture : Architecture
+        The reference with the design's experts.
+    """
+
+    study: Study
+    scenario: Scenario
+    draws: Draws
+    designs: Designs
+    draft_tokens: int
+    architecture: Architecture
+
+    @property
+    def as_published(self) -> bool:
+        """The model is the reference itself, not a searched design."""
+        return self.architecture == self.scenario.reference and not self.study.set
+
+    @classmethod
+    def of(cls, study: Study, design: dict[str, int]) -> "Served":
+        """Put together a design of a study."""
+        scenario = build_scenario(study)
+        lengths = np.array(study.space.draft_tokens, dtype=np.float64)
+        axes = {axis: float(design[axis]) for axis in AXES} | {"draft_tokens": lengths}
+        architecture = scenario.reference
+        if architecture.moe is not None:
+            architecture = designed(architecture, design)
+        draws = draw_scenarios(study, scenario)
+        return cls(
+            study, scenario, draws, Designs.of(**axes), design["draft_tokens"], architecture
+        )
+
+
+def designed(reference: Architecture, design: dict[str, int]) -> Architecture:
+    """Return the reference with a design's experts; shared experts keep their relative width."""
+    experts = {axis: int(design[axis]) for axis in AXES if axis != "draft_tokens"}
+    if reference.moe is not None and reference.moe.shared_width is not None:
+        experts["shared_width"] = round(design["expert_width"] * shared_width_ratio(reference))
+    return changed(reference, experts)
+
+
+def load_served(name_or_path: str) -> Served:
+    """Load what is to be served.
+
+    Parameters
+    ----------
+    name_or_path : str
+        The folder or result.json that ``optimize --out`` wrote, or a study, whose reference is
+        then served as it is.
+
+    Raises
+    ------
+    UsageError
+        If there is no such file.
+    DataError
+        If the file is no result.
+    """
+    path = Path(name_or_path)
+    if path.is_dir():
+        path = path / "result.json"
+        if not path.is_file():
+            raise UsageError(f"{path}: no such file; 'codesign optimize --out' writes one")
+    if path.suffix == ".json":
+        return _of_result(path)
+    study = load_spec(find_study(name_or_path), Study)
+    return _of_study(study, find_study(name_or_path).parent)
+
+
+def _of_study(study: Study, folder: Path) -> Served:
+    """The reference with its best draft length of the study's axis; it may be dense."""
+    scenario = build_scenario(study)
+    lengths = DesignSpace({"draft_tokens": study.space.draft_tokens}, scenario)
+    objective = make_objective(study.objectives[0], folder)
+    best = best_reference(lengths, objective, draw_scenarios(study, scenario))
+    return Served.of(study, best.designs.rows()[0])
+
+
+def _of_result(path: Path) -> Served:
+    data = _read_json(path)
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise DataError(f"{path}: not a result: its schema is not {SCHEMA!r}")
+    try:
+        study = Study.from_data(data["study"])
+        design = {axis: int(data["best"]["design"][axis]) for axis in AXES}
+    except ValidationError as error:
+        raise DataError(f"{path}: study: {validation_message(error)}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: not a whole result: {type(error).__name__} {error}") from None
+    return Served.of(study, design)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise DataError(f"{path}: larger than a result can be")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not valid JSON: {error}") from None
