@@ -11,12 +11,12 @@ from codesign.errors import InfeasibleError
 from codesign.objectives import Objective, make_objective
 from codesign.result import Certificate, Result
 from codesign.search.decision import Decision
+from codesign.search.elasticity import elasticities
 from codesign.search.engines import Findings
 from codesign.search.optuna_study import StudyOutcome
 from codesign.search.problem import Problem, expected, improvement, merit
 from codesign.search.variants import Variants
 from codesign.spec.study import ObjectiveChoice, Study
-from codesign.uncertainty.elasticity import elasticities
 from codesign.verdict import axes_on_bounds, binding_constraints, infeasible, verdict
 
 

@@ -1,6 +1,12 @@
 """Everything an answer takes for granted, in sentences, each with where it comes from."""
 
 from codesign.architectures.counting import count_parameters
+from codesign.calibrated import (
+    acceptance_in_use,
+    acceptance_origin,
+    calibration_sentences,
+    routing_origin,
+)
 from codesign.model.quality import ENSEMBLE
 from codesign.prediction import Scenario
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
@@ -29,6 +35,7 @@ def assumptions_of(study: Study, scenario: Scenario) -> tuple[str, ...]:
         _routing(study, scenario),
         *_group_limited(scenario),
         _acceptance(study, scenario),
+        *calibration_sentences(scenario),
         _draft(scenario),
         _overheads(scenario),
         *(f"kernel: {line}" for line in scenario.replica.assumptions),
@@ -95,7 +102,10 @@ def _routing(study: Study, scenario: Scenario) -> str:
     )
     if study.routing == "uniform":
         return "routing: every token chooses experts uniformly (asked)"
-    if study.routing == "generic" or own is None:
+    measured = routing_origin(study, scenario)
+    if measured is not None:
+        origin = measured
+    elif study.routing == "generic" or own is None:
         origin = "generic router, fitted to the Cohere study's table and lags"
         if own is None and study.routing != "generic":
             origin += f"; nothing is published for {scenario.reference.name}"
@@ -120,11 +130,14 @@ def _group_limited(scenario: Scenario) -> list[str]:
 
 
 def _acceptance(study: Study, scenario: Scenario) -> str:
-    form = study.acceptance
+    form = acceptance_in_use(study.acceptance, scenario.calibration)
     written = f"{form.form}:{','.join(f'{value:g}' for value in form.values)}"
     length = 1.0 + float(scenario.survival[..., :3].sum())
     origin = "as given"
-    if form == DEFAULT_ACCEPTANCE:
+    measured = acceptance_origin(study, scenario)
+    if measured is not None:
+        origin = measured
+    elif form == DEFAULT_ACCEPTANCE:
         origin = (
             "no acceptance data given: the Cohere study's AL(3) = 2.73 with the decay measured on "
             "EAGLE-3 and MTP heads; it decides the speedup, measure yours"

@@ -33,6 +33,7 @@ from codesign.parameter_counts import (
 )
 from codesign.replica import Replica
 from codesign.spec.architecture import Architecture
+from codesign.spec.calibration import Calibration
 
 REQUEST_TOKENS = 256
 """Length of the requests whose time per token `sd_tpot_p95_s` looks at [token]."""
@@ -74,6 +75,8 @@ class Scenario:
     quality_draws : int
         Draws per quality law, a power of two; 0: best coefficients alone.
     assumptions : tuple of str
+    calibration : Calibration, optional
+        Whose measurements are in use.
     """
 
     reference: Architecture
@@ -90,6 +93,7 @@ class Scenario:
     tpot_limit: float | None = None
     quality_draws: int = 0
     assumptions: tuple[str, ...] = ()
+    calibration: Calibration | None = None
 
     def at(self, batch_sizes: tuple[int, ...]) -> "Scenario":
         """Return the same at other batch sizes, in equal shares."""

@@ -7,8 +7,8 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Mapping
-from functools import partial
-from importlib.metadata import entry_points
+from functools import cached_property, partial
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
@@ -47,7 +47,12 @@ class Registry(Generic[Kind]):
         """Return the names of all implementations, without importing them."""
         package = importlib.import_module(self._package)
         bundled = [module.name for module in pkgutil.iter_modules(package.__path__)]
-        return sorted({*bundled, *(entry.name for entry in entry_points(group=self._package))})
+        return sorted({*bundled, *self._announced})
+
+    @cached_property
+    def _announced(self) -> dict[str, EntryPoint]:
+        """What third parties announce, by name; looking through all packages takes its time."""
+        return {entry.name: entry for entry in entry_points(group=self._package)}
 
     def kind(self, name: str, folder: Path | None = None) -> type[Kind]:
         """Return the class of that name, or defined in that file (relative to `folder`).
@@ -59,10 +64,9 @@ class Registry(Generic[Kind]):
         """
         if name.endswith(".py"):
             return self._sole_class(module_of_file((folder or Path()) / name), name)
-        for entry in entry_points(group=self._package):
-            if entry.name == name:
-                loaded: type[Kind] = _guarded(name, entry.load)
-                return loaded
+        if name in self._announced:
+            loaded: type[Kind] = _guarded(name, self._announced[name].load)
+            return loaded
         if name not in self.names():
             hint = did_you_mean(name, self.names())
             raise UsageError(

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from codesign.architectures import load_architecture
 from codesign.architectures.sized import dense_of_size
 from codesign.assumptions import assumptions_of
+from codesign.calibrated import acceptance_in_use, calibration_of, router_in_use
 from codesign.designs import Designs
 from codesign.draft_model import make_drafting
 from codesign.errors import UsageError
@@ -52,6 +53,7 @@ def build_scenario(
         If a name, a file, a degree or a figure is missing or wrong.
     """
     reference = changed(load_architecture(study.reference), study.set)
+    calibration = calibration_of(study)
     hardware = load_hardware(study.hardware)
     draft_model = _draft_model(study.draft.model, reference)
     longest = max(study.space.draft_tokens) if longest_draft is None else longest_draft
@@ -67,14 +69,15 @@ def build_scenario(
         batch_sizes=tuple(entry.batch_size for entry in mix),
         shares=tuple(entry.share for entry in mix),
         context=study.workload.context,
-        router=router_of(reference, study.routing),
-        survival=survival_of(study.acceptance, longest),
+        router=router_in_use(router_of(reference, study.routing), calibration, study.routing),
+        survival=survival_of(acceptance_in_use(study.acceptance, calibration), longest),
         drafting=make_drafting(study.draft, reference, draft_model),
         price_per_gpu_hour=_price(study, hardware),
         training_tokens=study.train_tokens or training,
         tpot_limit=study.workload.tpot_limit,
         quality_draws=QUALITY_DRAWS if study.uncertainty.draws else 0,
         width_budget=budgets.get(policy),  # type: ignore[arg-type]
+        calibration=calibration,
     )
     if batch_sizes:
         scenario = scenario.at(batch_sizes)

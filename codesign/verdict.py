@@ -27,7 +27,8 @@ def verdict(
 ) -> Record:
     """Say what to build, from paired draws where there are any.
 
-    A tie is called where the 5-95 % interval of the paired gain includes none.
+    A tie is called where the 5-95 % interval of the paired gain includes none, and the reference
+    kept, unless it violates a constraint.
 
     Returns
     -------
@@ -47,8 +48,15 @@ def verdict(
         limits, qualifier = None, " (point estimate, not weighed against uncertainty)"
         better = sign * gain > POINT_TIE or not own
     name = design_name(best["design"])
+    violated = [name for name, each in reference["constraints"].items() if not each["feasible"]]
     if best["design"] == reference["design"]:
         text = "keep the reference: no feasible design beats it"
+    elif violated and not better:
+        better = True
+        text = (
+            f"build {name}: {objective.name} {gain:+.1%}{qualifier} against the reference, which "
+            f"violates {', '.join(violated)}"
+        )
     elif better:
         text = f"build {name}: {objective.name} {gain:+.1%}{qualifier} against the reference"
     else:

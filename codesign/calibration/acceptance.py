@@ -140,10 +140,9 @@ def _from_curves(curves: Sequence[Group], groups: Sequence[Group]) -> Acceptance
     if len(curves) > 1:
         names = ", ".join(f"K = {group.draft_tokens}" for group in used)
         notes.append(f"survival is that of {names}" + (" alone" if apart else ", pooled"))
-    observed = max(group.draft_tokens or 0 for group in groups)
     fit = AcceptanceFit(
         "positions", survival, error, constant_rate(survival, drafts, scatter), decay,
-        survival.size if apart else max(observed, survival.size), defaults,
+        survival.size, defaults,
     )  # fmt: skip
     return fit.saying(notes=notes, warnings=_length_conflicts(fit, groups))
 

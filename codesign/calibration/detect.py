@@ -89,14 +89,16 @@ def read_files(
         if not path.exists():
             raise UsageError(f"{path}: no such file")
         sample = Sample(path)
-        reader = _forced(section, options) or _detected(sample, section)
+        reader = _forced(sample, section, options) or _detected(sample, section)
         data = reader.read(sample, options)
         source = Source(file=str(path), sha256=digest(path), format=reader.name)
         readings.append(Reading(source, data))
     return readings
 
 
-def _forced(section: SectionName, options: CalibrationOptions) -> Reader[Any] | None:
+def _forced(
+    sample: Sample, section: SectionName, options: CalibrationOptions
+) -> Reader[Any] | None:
     name = options.input_format
     if name is None:
         return None
@@ -106,6 +108,9 @@ def _forced(section: SectionName, options: CalibrationOptions) -> Reader[Any] | 
             f"--input-format: calibrate {section} knows no format {name!r}"
             f"{did_you_mean(name, known)}; known: {', '.join(known)}"
         )
+    lack = known[name].lacks(sample)
+    if lack is not None:
+        raise DataError(f"{sample.path}: no {known[name].title}: {lack}")
     return known[name]
 
 
@@ -130,6 +135,8 @@ def _detected(sample: Sample, section: SectionName) -> Reader[Any]:
                     f"{sample.path}: {reader.title} ({reader.name}), which says nothing for "
                     f"'calibrate {section}'; use 'codesign calibrate {other}'"
                 )
+    if sample.container == "json" and not sample.is_profile and not sample.lines:
+        raise DataError(f"{sample.path}: the JSON is cut off or broken")
     raise DataError(
         "\n".join([f"{sample.path}: not understood by 'calibrate {section}'; tried:", *tried])
     )

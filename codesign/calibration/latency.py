@@ -37,6 +37,9 @@ from codesign.spec.section import Correlation, Parameter, Residual, Table
 
 FEWEST_POINTS: Final = 2
 
+SURPRISING: Final = 3.0
+"""Prior spreads from which a fitted constant is doubted."""
+
 
 def calibrate_latency(paths: Sequence[Path], options: CalibrationOptions) -> LatencySection:
     """Fit the latency section.
@@ -97,6 +100,7 @@ def _points(
             for warning in warnings:
                 notes.add(warning, Path(reading.source.file).name)
         settled.append(points)
+    single([point for points in settled for point in points], "model", "models")
     joined, repeated = distinct(settled)
     notes.add_all(repeated)
     return joined
@@ -238,6 +242,8 @@ class _Parts:
             )
             if fit.on_limit(position):
                 self.notes.add(f"{constant.name} ended on a limit; its error is unknown")
+            if fit.surprise(position) > SURPRISING:
+                self.notes.add(_surprise(fit, position))
             for earlier in range(position):
                 value = float(fit.correlations[earlier, position])
                 if value == value:
@@ -253,3 +259,17 @@ class _Parts:
             ),
         )
         self.tables.append(residuals_table(points, fit))
+
+
+def _surprise(fit: ConstantsFit, position: int) -> str:
+    """A constant far off the profile's value may stand in for one that the points cannot tell."""
+    constants = fit.coordinates.constants
+    name = constants[fit.choice.fitted[position]].name
+    alike = [
+        constants[i].name for i, why in fit.choice.reasons.items() if f"told from {name}" in why
+    ]
+    doubt = f"; the points cannot tell it from {', '.join(alike)}" if alike else ""
+    return (
+        f"{name} lies {fit.surprise(position):.2g} prior spreads off the profile's value, so it may "
+        f"stand in for something else{doubt}"
+    )

@@ -84,6 +84,12 @@ class ConstantsFit:
             return None
         return error * (constant.si if constant.additive else self.value(position))
 
+    def surprise(self, position: int) -> float:
+        """How many prior spreads a fitted constant lies off its prior [-]."""
+        index = self.choice.fitted[position]
+        coordinates = self.coordinates
+        return float(abs(self.at[index] - coordinates.start[index]) / coordinates.spread[index])
+
     def on_limit(self, position: int) -> bool:
         """Whether a fitted constant ended on one of its limits."""
         return bool(_on_limit(self.coordinates, self.choice.fitted, self.at)[position])
@@ -111,7 +117,8 @@ def fit_constants(setting: Setting, points: Sequence[LatencyPoint]) -> Constants
     slopes = coordinates.jacobian(at, choice.fitted)
     free = ~_on_limit(coordinates, choice.fitted, at)
     errors, correlations = _errors(slopes, residuals, scale, free)
-    left_out = _leave_one_out(coordinates, choice.fitted, at, slopes, residuals, scale)
+    moved = tuple(index for index, f in zip(choice.fitted, free, strict=True) if f)
+    left_out = _leave_one_out(coordinates, choice.fitted, moved, at, slopes[:, free], scale)
     return ConstantsFit(coordinates, choice, at, errors, correlations, residuals, left_out)
 
 
@@ -194,21 +201,25 @@ def _errors(
 def _leave_one_out(
     coordinates: Coordinates,
     fitted: tuple[int, ...],
+    moved: tuple[int, ...],
     at: FloatArray,
     slopes: FloatArray,
-    residuals: FloatArray,
     scale: float,
 ) -> FloatArray:
-    """Error at each point of a fit that has not seen it: one Gauss-Newton step from the fit."""
+    """Error at each point of a fit that has not seen it: one Gauss-Newton step from the fit.
+
+    Constants on a limit stay there.
+    """
+    residuals = coordinates.residuals(at, fitted)
     weights = 1 / np.sqrt(1 + (residuals / (ROBUST * scale)) ** 2)
     low, high = coordinates.bounds()
-    left_out = np.empty(residuals.size)
-    for index in range(residuals.size):
+    left_out = residuals.copy()
+    for index in range(residuals.size) if moved else ():
         kept = np.delete(np.arange(residuals.size), index)
         weighted = slopes[kept].T * weights[kept]
         step = np.linalg.pinv(weighted @ slopes[kept]) @ (weighted @ residuals[kept])
         without = at.copy()
-        without[list(fitted)] -= step
+        without[list(moved)] -= step
         without = np.clip(without, low, high)
         left_out[index] = coordinates.residuals(without, fitted)[index]
     return left_out

@@ -137,7 +137,7 @@ class _Checked:
     @property
     def found(self) -> list[str]:
         """What was read."""
-        rows = sum(scan.rows for scan in self.scans)
+        rows = sum(stop - start for part in self.parts for start, stop in part.runs)
         padding = sum(scan.padding for scan in self.scans)
         dense = self.scans[0].dense
         read = (

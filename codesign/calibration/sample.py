@@ -2,16 +2,23 @@
 
 import gzip
 import json
+import re
 import zipfile
 import zlib
 from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal
 
+from codesign.calibration.stream import open_pieces
 from codesign.errors import DataError
 
 HEAD_BYTES: Final = 1 << 16
 LARGEST_DOCUMENT: Final = 1 << 30
+
+_JSON_START: Final = re.compile(
+    r"\s*(\{|\[\s*(\[|\{|\]|\"|true|false|null|NaN|-?(Infinity|\d+(\.\d+)?([eE][-+]?\d+)?)\s*[,\]]))"
+)
+"""A log line that starts with ``[2026-01-01 12:00:00]`` is no list."""
 
 Container = Literal[
     "folder", "empty", "npy", "zip", "torch", "pickle", "sqlite", "json", "text", "binary"
@@ -54,7 +61,7 @@ class Sample:
             return "pickle"
         if self.text is None:
             return "binary"
-        return "json" if self.text.lstrip()[:1] in ("{", "[") else "text"
+        return "json" if _JSON_START.match(self.text) else "text"
 
     @cached_property
     def text(self) -> str | None:
@@ -70,8 +77,17 @@ class Sample:
     @cached_property
     def whole_text(self) -> str:
         """All of a text file."""
+        total, pieces = 0, []
+        with open_pieces(self.path) as read:
+            for piece in read:
+                total += len(piece)
+                if total > LARGEST_DOCUMENT:
+                    raise DataError(
+                        f"{self.path}: more than {LARGEST_DOCUMENT:,} bytes of text at once"
+                    )
+                pieces.append(piece)
         try:
-            return self._read(LARGEST_DOCUMENT).decode("utf-8-sig")
+            return b"".join(pieces).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise DataError(f"{self.path}: not text in UTF-8") from None
 
@@ -81,7 +97,7 @@ class Sample:
 
         Bare ``NaN`` and ``Infinity`` are read, as engines write them.
         """
-        if self.container != "json":
+        if self.container != "json" or self.is_profile:
             return None
         try:
             return json.loads(self.whole_text)
@@ -125,7 +141,7 @@ class Sample:
 
         Empty where a part of the content is something else.
         """
-        if self.container != "json":
+        if self.container != "json" or self.is_profile:
             return ()
         decoder, text, at, found = json.JSONDecoder(), self.whole_text, 0, []
         try:
@@ -137,6 +153,14 @@ class Sample:
         except RecursionError:
             raise DataError(f"{self.path}: nested too deeply") from None
         return tuple(found)
+
+    @property
+    def is_profile(self) -> bool:
+        """Whether it is a profiler's trace.
+
+        Those may be larger than memory; their reader goes through them in pieces.
+        """
+        return b'"traceEvents"' in self.head
 
     def _read(self, most: int) -> bytes:
         try:

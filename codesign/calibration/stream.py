@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from codesign.calibration.options import Progress
 from codesign.errors import DataError
 
 LARGEST_EXPANSION: Final = 200.0
@@ -20,7 +21,9 @@ LONGEST_LINE: Final = 1 << 24
 
 
 @contextmanager
-def open_pieces(path: Path, piece: int = 1 << 20) -> Iterator[Iterator[bytes]]:
+def open_pieces(
+    path: Path, piece: int = 1 << 20, progress: Progress | None = None
+) -> Iterator[Iterator[bytes]]:
     """Open a file, packed by gzip or not, as an iterator over its bytes.
 
     Parameters
@@ -28,6 +31,8 @@ def open_pieces(path: Path, piece: int = 1 << 20) -> Iterator[Iterator[bytes]]:
     path : Path
     piece : int
         Bytes at a time.
+    progress : callable, optional
+        Told the bytes of the file as they are read.
 
     Raises
     ------
@@ -35,18 +40,33 @@ def open_pieces(path: Path, piece: int = 1 << 20) -> Iterator[Iterator[bytes]]:
         If the file cannot be read, its gzip is cut off or broken, or it expands like a bomb.
     """
     try:
+        size = path.stat().st_size
         with path.open("rb") as stream:
             packed = stream.read(2) == b"\x1f\x8b"
             stream.seek(0)
             if not packed:
-                yield iter(lambda: stream.read(piece), b"")
+                pieces = iter(lambda: stream.read(piece), b"")
+                yield _reported(pieces, stream, size, progress)
                 return
             with gzip.GzipFile(fileobj=stream) as unpacked:
-                yield _bounded(path, stream, unpacked, piece)
+                pieces = _bounded(path, stream, unpacked, piece)
+                yield _reported(pieces, stream, size, progress)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise DataError(f"{path}: the gzip data is cut off or broken") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def _reported(
+    pieces: Iterator[bytes], stream: io.BufferedReader, size: int, progress: Progress | None
+) -> Iterator[bytes]:
+    before = 0
+    for data in pieces:
+        if progress is not None:
+            at = stream.tell()
+            progress("reading", at - before, size)
+            before = at
+        yield data
 
 
 def _bounded(

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from codesign.cli import ablate, calibrate, catalogue, optimize, predict, report
+from codesign.cli import ablate, calibrate, catalogue, export, optimize, predict, report
 from codesign.errors import CodesignError, InterruptedStudyError
 
 ISSUES: Final = "please report it with the command and this traceback"
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command()(optimize.optimize)
 app.command()(predict.predict)
 app.command()(ablate.ablate)
+app.command()(export.export)
 app.command()(report.report)
 app.add_typer(calibrate.calibrate)
 catalogue.add_commands(app)

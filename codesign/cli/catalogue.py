@@ -29,6 +29,7 @@ class Shown(StrEnum):
     OBJECTIVE = "objective"
     CONSTRAINT = "constraint"
     STUDY = "study"
+    CALIBRATION = "calibration"
 
 
 class Starter(StrEnum):
@@ -62,6 +63,11 @@ def show(
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Explain one thing: its facts and where they come from."""
+    if what is Shown.CALIBRATION:
+        from codesign.report.calibration_tables import render_calibration
+
+        sys.stdout.write(render_calibration(Path(name), format_.value))
+        return
     from codesign.report.catalogue_tables import render_one
 
     sys.stdout.write(render_one(what.value, name, format_.value))

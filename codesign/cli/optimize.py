@@ -82,7 +82,7 @@ def optimize(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan only.", rich_help_panel=RUNNING)
     ] = False,
-    out: Annotated[Path | None, _option("--out", "Folder for study.yaml, result.json, report.html.")] = None,
+    out: Annotated[Path | None, _option("--out", "Folder for the result and its report.")] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Find the experts, top_k, shared experts and draft length to build."""

@@ -81,6 +81,10 @@ def _shared_options(
         str | None,
         _option("--acceptance", "constant:A, decay:A,D or positions:S1,S2,...", SERVING),
     ] = None,
+    calibration: Annotated[
+        str | None,
+        _option("--calibration", "Calibration file in place of the defaults.", SERVING),
+    ] = None,
     host_time: Annotated[
         str | None, _option("--host-time", "Host time per step [0 ms].", SERVING)
     ] = None,
@@ -117,6 +121,7 @@ FLAG_PATHS: Final[dict[str, tuple[str, ...]]] = {
     "routing": ("routing",),
     "draft": ("draft",),
     "acceptance": ("acceptance",),
+    "calibration": ("calibration",),
     "train_tokens": ("train_tokens",),
     "draft_tokens": ("space", "draft_tokens"),
     "experts": ("space", "experts"),

@@ -1,12 +1,22 @@
 """`codesign predict`: every figure of one architecture."""
 
 import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from codesign.cli.options import Flags, Format, FormatOption, build_study, study_command
 
 
 @study_command
-def predict(flags: Flags, format_: FormatOption = Format.TABLE) -> None:
+def predict(
+    flags: Flags,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Picture of it: .png, .svg or .pdf.")
+    ] = None,
+    format_: FormatOption = Format.TABLE,
+) -> None:
     """Predict one architecture over lists of batch sizes and draft lengths."""
     import numpy as np
 
@@ -25,3 +35,8 @@ def predict(flags: Flags, format_: FormatOption = Format.TABLE) -> None:
     designs = Designs.of_architecture(scenario.reference, np.array(lengths))
     prediction = predict_designs(designs, scenario)
     sys.stdout.write(render_prediction(prediction, format_.value))
+    if plot is not None:
+        from codesign.report.prediction_charts import plot_prediction
+
+        plot_prediction(prediction, plot)
+        typer.echo(f"drew {plot}", err=True)

@@ -25,17 +25,14 @@ def report(
 ) -> None:
     """Make the report of one result, or compare several side by side."""
     from codesign.report.comparison import Comparison
-    from codesign.report.files import FORMATS, read_result, write_report
-    from codesign.report.report import Report
+    from codesign.report.files import FORMATS, read_report, write_report
 
     formats = _chosen("--format", format_, FORMATS)
     kinds = _chosen("--figures", figures, PICTURES) if figures else ()
-    folders = [path if path.is_dir() else path.parent for path in results]
-    reports = tuple(
-        Report(read_result(path), folder) for path, folder in zip(results, folders, strict=True)
-    )
+    reports = tuple(read_report(path) for path in results)
     made = reports[0] if len(reports) == 1 else Comparison(reports)
-    for path in write_report(made, out or folders[0], formats, kinds):
+    own = results[0] if results[0].is_dir() else results[0].parent
+    for path in write_report(made, out or own, formats, kinds):
         typer.echo(path)
 
 

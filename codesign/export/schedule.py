@@ -11,10 +11,15 @@ from codesign.errors import UsageError
 from codesign.export.served import Served
 from codesign.model.arrays import FloatArray
 from codesign.prediction import predict
-from codesign.regimes import scanned_batch_sizes
 
 LARGEST: Final = 1024
 """Batch sizes a table goes up to where more sequences would fit."""
+
+POINTS_PER_DOUBLING: Final = 4
+"""As dense as the batch sizes for which engines capture graphs."""
+
+SIZES_AT_ONCE: Final = 24
+"""Batch sizes whose tables of unique experts stay cached while the draws go through them."""
 
 WORTH_A_CHANGE: Final = 0.005
 """A draft length is kept until another one yields this share more: tables stay short."""
@@ -98,10 +103,10 @@ def best_lengths(served: Served, largest: int | None = None) -> BestLengths:
 
     Notes
     -----
-    The expected speedup over the study's draws is compared, at eight batch sizes per doubling;
-    a range begins at the first of them that prefers another length.
+    The expected speedup over the study's draws is compared, at four batch sizes per doubling; a
+    range begins at the first of them that prefers another length.
     """
-    sizes = scanned_batch_sizes(largest or largest_batch(served))
+    sizes = batch_sizes(largest or largest_batch(served))
     speedups = _expected_speedups(served, sizes)
     lengths = served.designs.draft_tokens.reshape(-1)
     chosen = _kept_while_good(speedups)
@@ -115,6 +120,19 @@ def best_lengths(served: Served, largest: int | None = None) -> BestLengths:
     return BestLengths(Schedule(ranges), sizes, drafted, own)
 
 
+def batch_sizes(largest: int) -> tuple[int, ...]:
+    """Return batch sizes from 1 to `largest`, four per doubling.
+
+    Examples
+    --------
+    >>> batch_sizes(16)
+    (1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 13, 16)
+    """
+    steps = int(np.ceil(np.log2(largest) * POINTS_PER_DOUBLING)) if largest > 1 else 0
+    sizes = np.rint(2.0 ** (np.arange(steps + 1) / POINTS_PER_DOUBLING)).astype(int)
+    return tuple(int(size) for size in np.unique(np.minimum(sizes, largest)))
+
+
 def largest_batch(served: Served) -> int:
     """Return how many sequences fit a replica, no fewer than the study's and no more than 1,024."""
     longest = served.designs.take(int(served.designs.draft_tokens.argmax()))
@@ -125,12 +143,14 @@ def largest_batch(served: Served) -> int:
 def _expected_speedups(served: Served, sizes: Sequence[int]) -> FloatArray:
     """Mean over the draws, or at the values in use; shape (batch sizes, draft lengths)."""
     scenarios = served.draws.scenarios or (served.scenario,)
-    shape = (len(sizes), served.designs.draft_tokens.size)
-    total = np.zeros(shape)
-    for scenario in scenarios:
-        speedup = predict(served.designs, scenario.at(tuple(sizes))).sd_speedup
-        total = total + np.broadcast_to(speedup, shape)
-    return total / len(scenarios)
+    parts = []
+    for start in range(0, len(sizes), SIZES_AT_ONCE):
+        some = tuple(sizes[start : start + SIZES_AT_ONCE])
+        total = np.zeros((len(some), served.designs.draft_tokens.size))
+        for scenario in scenarios:
+            total = total + predict(served.designs, scenario.at(some)).sd_speedup
+        parts.append(total / len(scenarios))
+    return np.concatenate(parts)
 
 
 def _kept_while_good(speedups: FloatArray) -> list[int]:

@@ -100,12 +100,21 @@ def load_served(name_or_path: str) -> Served:
             raise UsageError(f"{path}: no such file; 'codesign optimize --out' writes one")
     if path.suffix == ".json":
         return _of_result(path)
-    study = load_spec(find_study(name_or_path), Study)
-    return _of_study(study, find_study(name_or_path).parent)
+    if path.parent != Path() and not path.is_file():
+        raise UsageError(f"{path}: no such result and no such study")
+    file = find_study(name_or_path)
+    return serve_study(load_spec(file, Study), file.parent)
 
 
-def _of_study(study: Study, folder: Path) -> Served:
-    """The reference with its best draft length of the study's axis; it may be dense."""
+def serve_study(study: Study, folder: Path | None = None) -> Served:
+    """Return a study's reference with its best draft length of the axis; it may be dense.
+
+    Parameters
+    ----------
+    study : Study
+    folder : Path, optional
+        What a path of the objective is relative to.
+    """
     scenario = build_scenario(study)
     lengths = DesignSpace({"draft_tokens": study.space.draft_tokens}, scenario)
     objective = make_objective(study.objectives[0], folder)

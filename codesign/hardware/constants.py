@@ -6,11 +6,10 @@ from functools import cache
 from typing import Final
 
 from codesign.errors import UsageError
-from codesign.hardware.lookup import PROFILES
+from codesign.hardware.lookup import PROFILES, bundled_profile
 from codesign.model.communication import Interconnect
 from codesign.model.roofline import Kernel
 from codesign.spec.hardware import ComputeFormat, Hardware, KernelConstants, KernelKind
-from codesign.spec.load import load_spec
 from codesign.spec.precision import Dtype
 
 COMPUTE_FORMATS: Final[dict[Dtype, ComputeFormat]] = {
@@ -133,12 +132,7 @@ def _distance(hardware: Hardware, other: Hardware) -> float:
 def _measured_devices(kind: KernelKind) -> tuple[Hardware, ...]:
     """Bundled devices with constants of one kind; the text is searched first, parsing is slow."""
     paths = [p for p in sorted(PROFILES.glob("*.yaml")) if f"kernel: {kind}\n" in p.read_text()]
-    return tuple(load_spec(path, Hardware) for path in paths)
-
-
-@cache
-def _interconnect_reference() -> Hardware:
-    return load_spec(PROFILES / f"{INTERCONNECT_REFERENCE}.yaml", Hardware)
+    return tuple(bundled_profile(path.stem) for path in paths)
 
 
 def resolve_interconnect(hardware: Hardware, gpus: int) -> tuple[Interconnect | None, list[str]]:
@@ -151,7 +145,7 @@ def resolve_interconnect(hardware: Hardware, gpus: int) -> tuple[Interconnect | 
     """
     if gpus == 1:
         return None, []
-    reference = _interconnect_reference()
+    reference = bundled_profile(INTERCONNECT_REFERENCE)
     reduce, exchange = hardware.all_reduce, hardware.expert_all_to_all
     origins = [f"all-reduce: {reduce.source}"] if reduce else []
     ratio = 1.0

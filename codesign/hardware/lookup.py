@@ -1,5 +1,6 @@
 """Find a hardware profile by path or by bundled name."""
 
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -38,4 +39,10 @@ def load_hardware(name_or_path: str) -> Hardware:
             f"unknown hardware {name_or_path!r}: no such file and no bundled profile{hint}; "
             "see 'codesign list hardware'"
         )
+    return bundled_profile(name)
+
+
+@cache
+def bundled_profile(name: str) -> Hardware:
+    """Read a bundled profile, once: it holds thousands of words and is asked for often."""
     return load_spec(PROFILES / f"{name}.yaml", Hardware)

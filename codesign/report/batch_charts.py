@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from codesign.designs import Designs
 from codesign.model.arrays import FloatArray
-from codesign.prediction import Prediction
+from codesign.prediction import Prediction, predict
 from codesign.regimes import scanned_batch_sizes
 from codesign.report.charts import Axis, Chart, Dash, Heat, Mark, Role, Series, Span
 from codesign.report.rebuilt import Rebuilt
@@ -112,7 +112,7 @@ def throughput_chart(predictions: Mapping[str, Prediction], marks: tuple[Mark, .
 
 
 def experts_chart(best: Prediction, marks: tuple[Mark, ...]) -> Chart:
-    """Return unique experts against batch size, by how tokens choose."""
+    """Return unique experts against batch size, by how tokens choose, and as measured."""
     sizes = best.scenario.batch_sizes
     lines: tuple[tuple[str, str, Role], ...] = (
         ("verify pass, tokens choose uniformly", "unique_experts_uniform", "quiet"),
@@ -121,17 +121,40 @@ def experts_chart(best: Prediction, marks: tuple[Mark, ...]) -> Chart:
         ("decode step, correlated tokens (the model)", "unique_experts_decode", "reference"),
     )
     series = [Series(words, sizes, curve(best, name), role=role) for words, name, role in lines]
+    measured = measured_experts(best)
+    told = "Points: measured." if measured else "No measured points: nothing was calibrated."
     return Chart(
         "unique_experts",
         "How many experts does a pass load?",
         "Routed experts per layer that at least one token of the best design's pass chooses. "
-        "Independent: tokens share popularity, not context. No measured points: the study names "
-        "no calibration.",
+        f"Independent: tokens share popularity, not context. {told}",
         BATCH,
         Axis(f"experts loaded, of {int(best.designs.experts.flat[0])}"),
-        tuple(series),
+        (*series, *measured),
         marks=marks,
     )
+
+
+def measured_experts(best: Prediction) -> list[Series]:
+    """Return measured decode steps of the calibrated model, and the model's own line for them."""
+    calibration = best.scenario.calibration
+    section = None if calibration is None else calibration.routing
+    table = None if section is None else section.table("unique_by_batch")
+    if section is None or table is None:
+        return []
+    batch, unique = table.columns.index("B"), table.columns.index("measured")
+    here, there = ([row[column] for row in table.rows] for column in (batch, unique))
+    shape = f"{section.experts} experts, top-{section.top_k}"
+    measured = Series(f"decode step, measured ({shape})", here, there, "points", "throughput")
+    own = best.designs
+    if (int(own.experts[0]), int(own.top_k[0])) == (section.experts, section.top_k):
+        return [measured]
+    other = Designs.of(
+        section.experts, section.top_k, own.shared_experts, own.draft_tokens, own.expert_width
+    )
+    line = curve(predict(other, best.scenario), "unique_experts_decode")
+    sizes = best.scenario.batch_sizes
+    return [measured, Series(f"decode step, model ({shape})", sizes, line, "line", "throughput")]
 
 
 def _draft_length_chart(rebuilt: Rebuilt, sizes: tuple[int, ...]) -> Chart:
@@ -177,7 +200,7 @@ def _sparsity_map(rebuilt: Rebuilt, sizes: tuple[int, ...]) -> Chart:
     order = np.argsort(shares)
     heat = Heat(
         np.array(sizes, dtype=np.float64), shares[order], speedups[order], "SD speedup",
-        Series("sweet-spot ridge: best batch size", ridge[order], shares[order], "line", "reference"),
+        Series("sweet-spot ridge: best batch size", ridge[order], shares[order], role="reference"),
     )  # fmt: skip
     here = Series(
         "best design at the target",

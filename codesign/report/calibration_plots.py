@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from codesign.errors import UsageError
+from codesign.report.matplotlib_charts import save_picture
 from codesign.spec.calibration import SectionName
 from codesign.spec.section import Section
 
@@ -22,8 +23,6 @@ PLOT_MODULES: Final[dict[SectionName, str]] = {
 }
 """Modules with a function `draw(figure, section)`."""
 
-FORMATS: Final = (".png", ".svg", ".pdf")
-
 
 def plot_section(name: SectionName, section: Section, path: Path) -> None:
     """Draw a section into a file.
@@ -34,8 +33,6 @@ def plot_section(name: SectionName, section: Section, path: Path) -> None:
         If the section has no plot, the ending is none of .png, .svg, .pdf, or the file cannot be
         written.
     """
-    if path.suffix.lower() not in FORMATS:
-        raise UsageError(f"--plot: a picture ends in {', '.join(FORMATS)}, not {path.suffix!r}")
     if name not in PLOT_MODULES:
         raise UsageError(f"--plot: section {name} has no picture")
     from matplotlib.figure import Figure
@@ -43,7 +40,4 @@ def plot_section(name: SectionName, section: Section, path: Path) -> None:
     figure = Figure(figsize=(10, 4.5), layout="constrained")
     draw: Draw = import_module(PLOT_MODULES[name]).draw
     draw(figure, section)
-    try:
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
+    save_picture(figure, path)

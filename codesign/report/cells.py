@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from codesign.records import Record
@@ -9,7 +10,6 @@ from codesign.report.formats import shown
 
 Value = float | int | str | bool | None
 Combination = Literal["value", "change", "sum"]
-
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
 
-    @property
+    @cached_property
     def numeric(self) -> list[bool]:
         """Which columns hold numbers, mostly: those are aligned to the right."""
         columns = (
@@ -113,9 +113,7 @@ class Table:
     def records(self) -> list[Record]:
         """Return the rows with their values unrounded, for CSV."""
         keys = [column.key for column in self.columns]
-        return [
-            dict(zip(keys, (cell.value for cell in row), strict=True)) for row in self.rows
-        ]
+        return [dict(zip(keys, (cell.value for cell in row), strict=True)) for row in self.rows]
 
 
 def table(

@@ -23,6 +23,8 @@ COLOURS: Final[dict[Role, str]] = {
 SEQUENCE: Final[tuple[Role, ...]] = ("best", "reference", "control", "throughput", "quiet")
 """Colours of several results or draft lengths; dashes tell further ones apart."""
 
+DASHES: Final[tuple[Dash, ...]] = ("solid", "dash", "dot")
+
 REGIME_COLOURS: Final[dict[str, str]] = {
     "partial load": "#56B4E9",
     "sweet spot": "#2BB58C",
@@ -186,3 +188,9 @@ class Chart:
 
 def _plain(value: object) -> object:
     return value if isinstance(value, str | int) else float(value)  # type: ignore[arg-type]
+
+
+def look(place: int) -> tuple[Role, Dash]:
+    """Return how one of several equal series is drawn: colours first, then dashes."""
+    rounds, colour = divmod(place, len(SEQUENCE))
+    return SEQUENCE[colour], DASHES[rounds % len(DASHES)]

@@ -12,7 +12,7 @@ from codesign.records import Record
 from codesign.regimes import scanned_batch_sizes
 from codesign.report.batch_charts import BATCH, best_lengths, curve
 from codesign.report.cells import Cell, Row, Table, cell, look_up, pointer, table
-from codesign.report.charts import SEQUENCE, Axis, Chart, Dash, Role, Series
+from codesign.report.charts import Axis, Chart, Dash, Role, Series, look
 from codesign.report.glossary import component_label, constraint_label, label, unit
 from codesign.report.rebuilt import Rebuilt
 from codesign.report.report import Report
@@ -21,7 +21,6 @@ from codesign.report.tables_answer import AXES, COMPARED
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_IN_NAME: Final = 3
-DASHES: Final[tuple[Dash, ...]] = ("solid", "dash", "dot")
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Comparison:
     def _answers(self) -> Table:
         at = ("best", "prediction")
         rows: list[Row] = [
-            ["verdict", *self.cells("verdict", "choice")],
+            ["verdict: build", *self.cells("verdict", "choice")],
             ["gain over the reference", *self.cells("verdict", "gain", unit="gain", digits=2)],
             ["gain: 5 % of draws below",
              *self.cells("verdict", "interval", 0, unit="gain", digits=2)],
@@ -113,14 +112,14 @@ class Comparison:
         )  # fmt: skip
 
     def _questions(self) -> Table:
-        rows = [[key, *map(_worded, values)] for key, values in self.differences.items()]
+        rows: list[Row] = [[key, *map(_worded, values)] for key, values in self.differences.items()]
         note = "Fields of the studies that are not the same; everything else is."
         return table("questions", "What differs in the question", self._columns(), rows, note)
 
     def _constraints(self) -> Table:
         results = [report.result for report in self.reports]
         names = dict.fromkeys(name for r in results for name in r["best"]["constraints"])
-        rows = []
+        rows: list[Row] = []
         for name in names:
             standings = (look_up(r, pointer("best", "constraints", name)) for r in results)
             shown_as = next((each["unit"] for each in standings if each), "-")
@@ -141,7 +140,7 @@ class Comparison:
     def _drawn(self) -> list[tuple[str, Rebuilt, Role, Dash]]:
         """Results whose study resolves, each with its looks."""
         return [
-            (self.names[n], report.rebuilt, *_look(n))
+            (self.names[n], report.rebuilt, *look(n))
             for n, report in enumerate(self.reports)
             if isinstance(report.rebuilt, Rebuilt)
         ]
@@ -200,7 +199,7 @@ class Comparison:
                     for name in (across, up)
                 )
                 labels = [design_words(row["design"]) for row in rows]
-                series.append(Series(self.names[n], x, y, "points", _look(n)[0], labels=labels))
+                series.append(Series(self.names[n], x, y, "points", look(n)[0], labels=labels))
         return Chart(
             "front", "What does each front offer?",
             "Loss differences are each against its own reference.",
@@ -214,19 +213,13 @@ class Comparison:
             ordered = sorted(parts, key=lambda name: parts[name])
             titles = [component_label(name) for name in ordered]
             times = [parts[name] * 1e3 for name in ordered]
-            role, dash = _look(n)
+            role, dash = look(n)
             series.append(Series(self.names[n], times, titles, "bars", role, dash))
         return Chart(
             "breakdown", "Where does the verify pass spend its time?",
             "Of each result's best design at its first batch size, at the values in use.",
             Axis("time [ms]"), Axis(""), tuple(series),
         )  # fmt: skip
-
-
-def _look(place: int) -> tuple[Role, Dash]:
-    """Colours first, then dashes."""
-    rounds, colour = divmod(place, len(SEQUENCE))
-    return SEQUENCE[colour], DASHES[rounds % len(DASHES)]
 
 
 def _flattened(value: Any, prefix: str = "") -> list[tuple[str, Any]]:

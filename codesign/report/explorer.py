@@ -147,4 +147,4 @@ def _marked(marked: Marked, names: list[str]) -> Record:
 def _list(values: FloatArray, figures: Figures) -> list[Any]:
     """Numbers of the marked designs, with more digits than are ever shown."""
     full = np.broadcast_to(values, figures.designs.shape)
-    return [plain(float(f"{value:.7g}")) for value in full]
+    return [plain(float(f"{value:.6g}")) for value in full]

@@ -13,6 +13,7 @@ from codesign.report.formats import to_csv, to_json
 from codesign.report.report import Report
 from codesign.report.tables_origin import study_yaml
 from codesign.result import SCHEMA, Result
+from codesign.search.storage import JOURNAL
 
 FORMATS: Final = ("html", "md", "csv")
 RESULT: Final = "result.json"
@@ -33,7 +34,7 @@ def write_result(result: Result, folder: Path, paths_from: Path | None = None) -
     UsageError
         If the folder cannot be written.
     """
-    report = Report.of(result, paths_from)
+    report = Report.of(result, paths_from, folder / JOURNAL)
 
     def write() -> None:
         write_whole(folder / "study.yaml", study_yaml(report.result))
@@ -41,6 +42,18 @@ def write_result(result: Result, folder: Path, paths_from: Path | None = None) -
 
     _writing(folder, write)
     write_report(report, folder, ("html",))
+
+
+def read_report(path: Path) -> Report:
+    """Return the report of a stored result: result.json, or the folder that holds it.
+
+    Raises
+    ------
+    UsageError, DataError
+        As `read_result`.
+    """
+    folder = path if path.is_dir() else path.parent
+    return Report(read_result(path), folder, folder / JOURNAL)
 
 
 def read_result(path: Path) -> Record:
@@ -62,7 +75,9 @@ def read_result(path: Path) -> Record:
         raise DataError(f"{file}: not JSON ({error})") from None
     schema = result.get("schema") if isinstance(result, dict) else None
     if schema != SCHEMA:
-        raise DataError(f"{file}: not a result of codesign optimize (schema {schema}, not {SCHEMA})")
+        raise DataError(
+            f"{file}: not a result of codesign optimize (schema {schema}, not {SCHEMA})"
+        )
     return dict(result)
 
 

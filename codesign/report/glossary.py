@@ -153,6 +153,12 @@ def meaning(name: str) -> str:
     return MEANINGS.get(full) or (FIGURES[full].meaning if full in FIGURES else "")
 
 
+def better(name: str) -> str | None:
+    """Return the direction in which a figure improves; nothing for the user's own objectives."""
+    full = _ALIASES.get(name, name)
+    return FIGURES[full].better if full in FIGURES else None
+
+
 def constraint_label(name: str) -> str:
     """Return the title of a constraint."""
     return CONSTRAINTS.get(name) or label(name)

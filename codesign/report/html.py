@@ -25,7 +25,8 @@ def report_html(report: Report) -> str:
     """Return the page of one result: plotly inline, no request leaves it."""
     result = report.result
     explored = report.cloud is not None and bool(result["front"])
-    data: dict[str, Any] = {"charts": {n: plotly_figure(c) for n, c in report.charts.items()}}
+    drawn = {n: c for n, c in report.charts.items() if not (explored and n == "front")}
+    data: dict[str, Any] = {"charts": {n: plotly_figure(c) for n, c in drawn.items()}}
     whole = shown = 0
     if explored:
         assert report.cloud is not None and report.marked is not None

@@ -43,7 +43,9 @@ def report_markdown(report: Report, pictures: str = "figures/{name}.png") -> str
     ]
     for section in SECTIONS:
         parts.append(f"## {section.title}")
-        parts += [_picture(report.charts[n], pictures) for n in section.charts if n in report.charts]
+        parts += [
+            _picture(report.charts[n], pictures) for n in section.charts if n in report.charts
+        ]
         for name in section.tables:
             parts += _block(report.tables[name], section.title)
     fenced = study_yaml(result).replace("```", "'''")
@@ -99,9 +101,7 @@ def _grid(table: Table) -> str:
     """A GitHub table; numbers to the right."""
     titles = [escaped(column.title) or " " for column in table.columns]
     rules = ["---:" if number else "---" for number in table.numeric]
-    rows = [
-        [_said(cell) if cell.value is not None else "" for cell in row] for row in table.rows
-    ]
+    rows = [[_said(cell) if cell.value is not None else "" for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in (titles, rules, *rows))
 
 

@@ -33,7 +33,12 @@ def matplotlib_figure(*charts: Chart) -> "Figure":
 
 
 def save_charts(charts: tuple[Chart, ...], path: Path) -> None:
-    """Draw charts below each other into one picture; the ending says which kind.
+    """Draw charts below each other into one picture; see `save_picture`."""
+    save_picture(matplotlib_figure(*charts), path)
+
+
+def save_picture(figure: "Figure", path: Path) -> None:
+    """Write a matplotlib figure; the ending says which kind. The same picture has the same bytes.
 
     Raises
     ------
@@ -45,11 +50,10 @@ def save_charts(charts: tuple[Chart, ...], path: Path) -> None:
         raise UsageError(f"{path}: a picture ends in .{', .'.join(PICTURES)}")
     from matplotlib import rc_context
 
-    # The same picture has the same bytes: no date, and identifiers from a fixed salt.
-    date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
     try:
         with rc_context({"svg.hashsalt": "codesign", "svg.fonttype": "none"}):
-            matplotlib_figure(*charts).savefig(path, dpi=150, metadata=date)
+            figure.savefig(path, dpi=150, metadata=undated)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
 
@@ -138,12 +142,12 @@ def _ribbons(axes: "Axes", chart: Chart, rows: list[str]) -> None:
 
 
 def _scales(axes: "Axes", chart: Chart) -> None:
-    from matplotlib.ticker import MaxNLocator, PercentFormatter, ScalarFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
     for axis, of in ((chart.x, axes.xaxis), (chart.y, axes.yaxis)):
         if axis.log:
             (axes.set_xscale if of is axes.xaxis else axes.set_yscale)("log")
-            of.set_major_formatter(ScalarFormatter())
+            of.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         if axis.whole:
             of.set_major_locator(MaxNLocator(integer=True))
         if axis.percent:

@@ -135,7 +135,8 @@ def _heat(chart: Chart) -> dict[str, Any]:
         "colorscale": "Cividis",
         "colorbar": {"title": {"text": heat.label}, "thickness": 12, "outlinewidth": 0},
         "hovertemplate": (
-            f"batch size %{{x}}, active share %{{y:.3~p}}<br>{heat.label} %{{z:.3~r}}<extra></extra>"
+            "batch size %{x}, active share %{y:.3~p}<br>"
+            f"{heat.label} %{{z:.3~r}}<extra></extra>"
         ),
     }
 

@@ -35,20 +35,18 @@ class Rebuilt:
 
     def design(self, role: str) -> Designs:
         """Return ``best``, ``reference`` or ``throughput_best`` as a single design."""
-        return Designs.of(**{axis: [self.result[role]["design"][axis]] for axis in AXES})
+        return _listed([self.result[role]["design"]])
 
     def front(self) -> Designs | None:
         """Return the designs of the front as a list."""
         rows = [entry["design"] for entry in self.result["front"]]
-        if not rows:
-            return None
-        return Designs.of(**{axis: [row[axis] for row in rows] for axis in AXES})
+        return _listed(rows) if rows else None
 
     def dense_control(self) -> Designs:
         """Return the best design with one expert as wide as all its active ones."""
         best = self.design("best")
         width = (best.top_k + best.shared_experts) * best.expert_width
-        return Designs.of([1], [1], [0], best.draft_tokens, width)
+        return Designs.of(1, 1, 0, best.draft_tokens, width)
 
     def over_batch_sizes(self, design: Designs, sizes: tuple[int, ...]) -> Prediction:
         """Predict designs at other batch sizes."""
@@ -60,12 +58,16 @@ class Rebuilt:
         stored = self.result["best"]["prediction"]
         again = predict(self.design("best"), self.problem.scenario)
         names = ("sd_speedup", "step_time_verify_s", "total_params", "loss_difference")
-        differences = []
+        differences: list[float] = []
         for name in names:
             value = float(np.reshape(again.value(name), -1)[0])
-            scale = max(abs(stored[name]), 1e-12)
-            differences.append(abs(value - stored[name]) / scale)
+            before = float(stored[name])
+            differences.append(abs(value - before) / max(abs(before), 1e-12))
         return max(differences)
+
+
+def _listed(rows: list[dict[str, int]]) -> Designs:
+    return Designs.of(**{axis: np.array([row[axis] for row in rows]) for axis in AXES})
 
 
 def rebuild(result: Record, folder: Path | None = None) -> Rebuilt | str:
@@ -76,6 +78,9 @@ def rebuild(result: Record, folder: Path | None = None) -> Rebuilt | str:
     Rebuilt or str
         The reason, where files of the study are no longer there or not understood.
     """
+    further = [axis for axis in result["best"]["design"] if axis not in AXES]
+    if further:
+        return f"it searches {', '.join(further)}, and curves are drawn for one value of each only"
     try:
         return Rebuilt(make_problem(_study(result), folder), result)
     except CodesignError as error:

@@ -11,6 +11,7 @@ from codesign.report.batch_charts import batch_charts
 from codesign.report.cells import Table
 from codesign.report.charts import Chart
 from codesign.report.cloud import Cloud, Marked, make_cloud, marked_designs
+from codesign.report.history import history_chart, read_history
 from codesign.report.rebuilt import DRIFT, Rebuilt, rebuild
 from codesign.report.result_charts import (
     bar_charts,
@@ -35,6 +36,8 @@ class Report:
         As `Result.to_dict` returns it, or result.json read back.
     folder : Path, optional
         What paths of the study's own objectives and constraints are relative to.
+    journal : Path, optional
+        Where the study kept its trials, if it did.
 
     Examples
     --------
@@ -44,11 +47,14 @@ class Report:
 
     result: Record
     folder: Path | None = None
+    journal: Path | None = None
 
     @classmethod
-    def of(cls, result: Result, folder: Path | None = None) -> "Report":
+    def of(
+        cls, result: Result, folder: Path | None = None, journal: Path | None = None
+    ) -> "Report":
         """Return the report of an answer just computed."""
-        return cls(result.to_dict(), folder)
+        return cls(result.to_dict(), folder, journal)
 
     @cached_property
     def tables(self) -> dict[str, Table]:
@@ -81,6 +87,9 @@ class Report:
         made += [breakdown_chart(self.result), *bar_charts(self.result)]
         if self.cloud is not None:
             made.append(exclusion_chart(self.cloud))
+        history = read_history(self.journal, self.result)
+        if history is not None and history.values:
+            made.append(history_chart(self.result, history))
         return {chart.name: chart for chart in made}
 
     @property
@@ -88,8 +97,8 @@ class Report:
         """What a reader has to know before believing the curves."""
         if isinstance(self.rebuilt, str):
             return (
-                "Curves over batch sizes and the space around the front are missing, because the "
-                f"study does not resolve here: {self.rebuilt}",
+                "Curves over batch sizes and the space around the front are not drawn for this "
+                f"study: {self.rebuilt}",
             )
         if self.rebuilt.drift <= DRIFT:
             return ()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from codesign.model.arrays import FloatArray
+from codesign.model.arrays import ArrayLike, FloatArray
 from codesign.records import Record
 from codesign.report.charts import Axis, Chart, Role, Series
 from codesign.report.cloud import EXPECTED, Cloud, Figures, Marked
@@ -29,7 +29,7 @@ def axis_of(name: str) -> Axis:
     return Axis(label(name) + named, percent=shown_as in ("share", "gain"))
 
 
-def scaled(name: str, values: FloatArray | float) -> FloatArray:
+def scaled(name: str, values: ArrayLike | Sequence[float]) -> FloatArray:
     """Return values of a figure in the unit its axis names; fractions stay fractions."""
     shown_as = unit(name)
     factor = 1.0 if shown_as in ("share", "gain") else UNITS.get(shown_as, (1.0, ""))[0]
@@ -76,7 +76,7 @@ def front_chart(result: Record, cloud: Cloud | None = None, marked: Marked | Non
 def _points(name: str, rows: Sequence[Record], across: str, up: str, role: Role) -> Series:
     x, y = ([row["objectives"][key] for row in rows] for key in (across, up))
     labels = [design_words(row["design"]) for row in rows]
-    return Series(name, scaled(across, x), scaled(up, y), "points", role, labels=labels)  # type: ignore[arg-type]
+    return Series(name, scaled(across, x), scaled(up, y), "points", role, labels=labels)
 
 
 def objective_column(figures: Figures, name: str) -> FloatArray:

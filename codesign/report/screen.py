@@ -124,7 +124,9 @@ def taken_from(screen: Screen, source: int) -> Screen:
         ),
         against=replace(
             screen.against,
-            rows=tuple(tuple(replace(c, source=source) for c in row) for row in screen.against.rows),
+            rows=tuple(
+                tuple(replace(c, source=source) for c in row) for row in screen.against.rows
+            ),
         ),
         reasons=tuple((title, moved(reason)) for title, reason in screen.reasons),
     )

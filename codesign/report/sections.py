@@ -46,7 +46,7 @@ SECTIONS: Final = (
         "sensitivity", "Sensitivity", "What the objective depends on",
         ("axes", "elasticities"), ("axes", "elasticities"),
     ),
-    Section("search", "Search", "Search and certificate", (), ("certificate",)),
+    Section("search", "Search", "Search and certificate", ("history",), ("certificate",)),
     Section(
         "origin", "Origin", "Where it comes from", (),
         ("calibration", "assumptions", "provenance"),

@@ -5,7 +5,7 @@ import re
 from codesign.model.quality.ensemble import EPSILON
 from codesign.records import Record
 from codesign.report.cells import Cell, Sentence, cell, look_up, pointer
-from codesign.report.glossary import constraint_label, input_label, label, meaning, unit
+from codesign.report.glossary import better, constraint_label, input_label, label, unit
 
 AXIS_WORDS = {
     "experts": "expert count",
@@ -34,17 +34,9 @@ def _spelled(objective: str) -> str:
 
 
 def _direction(choice: Record, objective: str) -> str:
-    lower = choice.get("direction") == "minimize" or (
-        "direction" not in choice and meaning(objective) and _is_minimized(objective)
-    )
-    return "lowest" if lower else "highest"
-
-
-def _is_minimized(objective: str) -> bool:
-    from codesign.figure import find_figure
-    from codesign.prediction import Prediction
-
-    return find_figure(Prediction, objective).better == "minimize"
+    """An objective of the user's own may be known by neither the study nor the figures."""
+    direction = choice.get("direction") or better(objective)
+    return {"maximize": "highest", "minimize": "lowest"}.get(direction or "", "best")
 
 
 def batch_words(result: Record) -> str:
@@ -115,14 +107,21 @@ def objective_detail(result: Record) -> Sentence:
 
 def certificate(result: Record) -> Sentence:
     """Return how sure the search is of its best design."""
-    kind = result["certificate"]["kind"]
-    trials = cell(result, "certificate", "trials")
-    if kind == "none":
-        return ("not proven: the best of ", trials, " sampled trials")
-    return (
-        "all ", cell(result, "certificate", "designs"), " designs evaluated, ",
-        cell(result, "certificate", "feasible"), " meet every constraint",
-    )  # fmt: skip
+    own = result["certificate"]
+    designs = cell(result, "certificate", "designs")
+    if own["kind"] == "exact":
+        feasible = cell(result, "certificate", "feasible")
+        return ("all ", designs, " designs evaluated, ", feasible, " meet every constraint")
+    searched: Sentence = ("best of ", cell(result, "certificate", "distinct_designs"), " sampled")
+    if own.get("polished_designs") is not None:
+        searched = (
+            *searched, " and ", cell(result, "certificate", "polished_designs"), " polished"
+        )  # fmt: skip
+    searched = (*searched, " designs of ", designs)
+    if own["kind"] == "none":
+        return (*searched, "; not proven")
+    return (*searched, "; none is better by more than ",
+            cell(result, "certificate", "regret", unit="share", digits=2))  # fmt: skip
 
 
 def quality(result: Record) -> Sentence:
@@ -162,7 +161,7 @@ def _mechanism(result: Record) -> Sentence:
 
 
 def _obstacle(result: Record) -> Sentence:
-    if result["certificate"]["kind"] == "none":
+    if result["certificate"]["kind"] != "exact":
         return ("What each constraint costs is not known: the space was sampled, not enumerated",)
     edge = "".join(
         f"; the best lies on the bound of {label(axis)}, so widen that axis"

@@ -61,9 +61,7 @@ def _objective_rows(result: Record, roles: list[str]) -> list[Row]:
     rows: list[Row] = []
     for choice in result["best"]["objectives"]:
         cells = [cell(result, role, "objectives", choice, unit=unit(choice)) for role in roles]
-        versus = change(
-            result, ("best", "objectives", choice), ("reference", "objectives", choice)
-        )
+        versus = change(result, ("best", "objectives", choice), ("reference", "objectives", choice))
         rows.append([f"{label(choice)}, expected", *cells, versus, "over the draws"])
     if result["interval"] is None:
         return rows
@@ -100,14 +98,10 @@ def _quality_rows(result: Record, roles: list[str]) -> list[Row]:
 
 def _regime_rows(result: Record, roles: list[str]) -> list[Row]:
     regimes: Row = [_regime(result, role) for role in roles]
-    rows: list[Row] = [
-        ["regime at the target", *regimes, None, "what limits the verify pass"]
-    ]
+    rows: list[Row] = [["regime at the target", *regimes, None, "what limits the verify pass"]]
     for key, words in REGIMES.items():
         kind = "times" if key == "sweet_spot_speedup" else "-"
-        cells: Row = [
-            cell(result, role, "prediction", "regimes", key, unit=kind) for role in roles
-        ]
+        cells: Row = [cell(result, role, "prediction", "regimes", key, unit=kind) for role in roles]
         rows.append([words, *_beyond(cells), None, "scanned up to 4,096"])
     return rows
 
@@ -170,7 +164,7 @@ def _lifted(result: Record, place: int | None) -> Row:
 def front_table(result: Record) -> Table:
     """Return the Pareto front, every design of it."""
     names = result["front_objectives"]
-    rows = [
+    rows: list[Row] = [
         [
             place + 1,
             *(cell(result, "front", place, "design", axis) for axis in AXES),
@@ -193,7 +187,7 @@ def front_table(result: Record) -> Table:
 
 def components_table(result: Record) -> Table:
     """Return where the time of decode step and verify pass goes, per component and batch size."""
-    rows = []
+    rows: list[Row] = []
     for role in ("best", "reference"):
         for place, row in enumerate(result[role]["prediction"]["by_batch_size"]):
             at = (role, "prediction", "by_batch_size", place)
@@ -228,7 +222,7 @@ def memory_table(result: Record) -> Table:
     at = ("prediction", "memory_breakdown")
     parts = look_up(result, pointer("best", *at)) or {}
     roles = shown_roles(result)
-    rows = [
+    rows: list[Row] = [
         [part.replace("_", " "), *(cell(result, role, *at, part, unit="B") for role in roles)]
         for part in parts
     ]

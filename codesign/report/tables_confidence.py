@@ -6,6 +6,11 @@ from codesign.report.glossary import input_label, label, unit
 from codesign.report.tables_answer import AXES
 
 NOT_DRAWN = "Not computed: nothing was drawn, or the space was sampled instead of enumerated."
+CERTIFICATES = {
+    "exact": "exact: every design was evaluated",
+    "gap": "gap: the optimum is better by the regret at most",
+    "none": "none: the best of the designs evaluated",
+}
 LAW_STATUS = {
     "interpolated": "inside its own data",
     "ratio-extrapolated": "inside in shape, not in scale: only the ratio to the reference counts",
@@ -20,24 +25,24 @@ DESIGN_COLUMNS = {
 def certificate_table(result: Record) -> Table:
     """Return what the search saw and what it proves."""
     own = result["certificate"]
-    rows: list[Row] = [
-        ["certificate", {"exact": "exact: every design evaluated"}.get(own["kind"], "none")],
-        ["designs in the space", cell(result, "certificate", "designs")],
-        ["feasible designs", cell(result, "certificate", "feasible")],
-        ["regret of the returned design",
-         cell(result, "certificate", "regret", unit="share", digits=2)],
-        ["Optuna trials", cell(result, "certificate", "trials")],
-        ["distinct designs among them", cell(result, "certificate", "distinct_designs")],
-        ["feasible among those", cell(result, "certificate", "study_feasible")],
-        ["regret of the Optuna study",
-         cell(result, "certificate", "study_regret", unit="share", digits=2)],
-    ]  # fmt: skip
+    figures = {
+        "designs": ("designs in the space", "-"),
+        "feasible": ("feasible designs", "-"),
+        "regret": ("regret of the returned design", "share"),
+        "trials": ("Optuna trials", "-"),
+        "distinct_designs": ("distinct designs among them", "-"),
+        "study_feasible": ("feasible among those", "-"),
+        "study_regret": ("regret of the Optuna study", "share"),
+        "polished_designs": ("designs a local search evaluated", "-"),
+    }
+    rows: list[Row] = [["certificate", CERTIFICATES[own["kind"]]]]
+    for key, (title, kind) in figures.items():
+        if own.get(key) is not None:
+            rows.append([title, cell(result, "certificate", key, unit=kind, digits=2)])
     note = "Regret: how far a search's best design stays below the best known, relative. "
     if own["trials"] is None:
         note += "No Optuna study was run: the space is no larger than its trials, or exact asked. "
-    note += (
-        "The trial-by-trial history is not part of result.json; the study's storage keeps it."
-    )
+    note += "Trials are drawn where the study's journal lies beside result.json."
     return table("certificate", "Search and certificate", {"what": "", "value": ""}, rows, note)
 
 
@@ -88,7 +93,7 @@ def information_table(result: Record) -> Table:
     rows_of = result["value_of_information"]
     if rows_of is None:
         return table("information", title, columns, [], NOT_DRAWN)
-    rows = [
+    rows: list[Row] = [
         [
             input_label(row["input"]),
             cell(result, "value_of_information", place, "value", unit="gain", digits=2),
@@ -110,7 +115,7 @@ def axes_table(result: Record) -> Table:
     axes = look_up(result, pointer("sensitivity", "axes"))
     if axes is None:
         return table("axes", title, columns, [], NOT_DRAWN)
-    rows = [
+    rows: list[Row] = [
         [
             label(axis),
             *(cell(result, "sensitivity", "axes", axis, key, unit="share", digits=3)
@@ -129,7 +134,7 @@ def elasticity_table(result: Record) -> Table:
     values = look_up(result, pointer("sensitivity", "elasticities"))
     if values is None:
         return table("elasticities", title, columns, [], NOT_DRAWN)
-    rows = [
+    rows: list[Row] = [
         [input_label(name), cell(result, "sensitivity", "elasticities", name, digits=2)]
         for name in sorted(values, key=lambda name: -abs(values[name]))
     ]
@@ -160,7 +165,11 @@ def quality_table(result: Record) -> Table:
     return table(
         "quality",
         "Quality of the best design against the reference, law by law",
-        {"law": "", "loss_difference": "loss difference [nat/token]", "status": "how far it may speak"},
+        {
+            "law": "",
+            "loss_difference": "loss difference [nat/token]",
+            "status": "how far it may speak",
+        },
         rows,
         "Pretraining loss minus the reference's; positive is worse. Laws disagree, so the "
         f"constraint takes a cautious quantile.{raised}",

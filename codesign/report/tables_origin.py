@@ -18,18 +18,19 @@ SECTIONS = {
 
 def calibration_table(result: Record) -> Table:
     """Return what was measured for this study, and what was not."""
-    file = result["study"].get("calibration")
+    file, measured = result["study"].get("calibration"), _measured(result)
     drawn: dict[str, int] = {}
     for row in result["value_of_information"] or []:
         drawn[row["calibrate"]] = drawn.get(row["calibrate"], 0) + 1
     rows: list[Row] = []
     for section, meaning in SECTIONS.items():
-        if section in drawn:
-            status = f"not measured: {drawn[section]} inputs drawn from published ranges"
-        elif file:
-            status = f"see {file}"
+        inputs = drawn.get(section, 0)
+        if section in measured:
+            status = f"measured: {file}"
         else:
-            status = "not measured for this study; published or stated values"
+            status = "not measured for this study: published or stated values"
+        if inputs:
+            status += f"; {inputs} input{'s' * (inputs > 1)} drawn"
         rows.append([section, meaning, status, f"codesign calibrate {section}"])
     return table(
         "calibration",
@@ -39,6 +40,15 @@ def calibration_table(result: Record) -> Table:
         ("" if file else "No calibration file was given. ")
         + "The result holds no comparison with measurements; codesign validate makes one.",
     )
+
+
+def _measured(result: Record) -> list[str]:
+    """Sections that a calibration was used for, as the assumptions say."""
+    for line in result["assumptions"]:
+        topic, _, sentence = line.partition(": ")
+        if topic == "calibration" and " calibrated" in sentence:
+            return str(sentence).partition(" calibrated")[0].split(", ")
+    return []
 
 
 def assumptions_table(result: Record) -> Table:

@@ -1,7 +1,7 @@
 """The engines: a study, its certificate, a local search, and which of them are run."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -138,7 +138,7 @@ def search(
             run.announce(plan.text)
         outcome = certified = polished = None
         store = open_store(run.storage, run.folder, name)
-        with _keeping(store, plan):
+        with closing(store), _keeping(store, plan):
             if plan.study:
                 names = [objective.name for objective in variants.own.objectives]
                 record = StudyRecord(

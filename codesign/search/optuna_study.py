@@ -111,21 +111,20 @@ class _Driver:
 
     def __init__(self, assessor: Assessor, search: Search, record: StudyRecord) -> None:
         self.record = record
-        self.told = 0
+        self.told = self._restored = 0
         self._assessor, self._search = assessor, search
         self._lattice = assessor.lattice
         self._rows: list[Row] = []
         self._places: dict[Row, Place] = {}
-        self._backwards = False
+        self._accompanied = self._backwards = False
         self._memory = InMemoryStorage()
         directions = directions_of(self._lattice.variants)
         self._study = optuna.create_study(directions=directions, storage=self._memory)
 
     def run(self) -> Iterator[int]:
         """Finish batch after batch; yields how many trials were finished."""
-        start = self._restore()
-        self.told = start
-        yield start
+        self.told = self._restored = self._restore()
+        yield self.told
         while self.told < self._search.trials:
             batch, first = divmod(self.told, self._search.batch)
             assert first == 0, "only whole batches are restored"
@@ -180,23 +179,26 @@ class _Driver:
     def _evaluate(self, work: "_Batch") -> None:
         """Evaluate a batch piece by piece; record each as soon as it is known."""
         pieces = self._assessor.pieces(work.rows)
-        self._adopt(work)
+        if self._accompanied or work.first == self._restored:
+            self._adopt(work)
         if self._backwards:
             pieces.reverse()
-        for _ in self._assessor.assess(piece for piece in pieces if not self._adopt(work, piece)):
+        for _ in self._assessor.assess(piece for piece in pieces if self._is_open(work, piece)):
             self._record(work)
         self._record(work)
-        self._adopt(work)
 
-    def _adopt(self, work: "_Batch", rows: list[Row] | None = None) -> bool:
-        """Take over what is recorded of a batch; return whether these rows all are."""
+    def _is_open(self, work: "_Batch", rows: list[Row]) -> bool:
+        """Whether some of these rows are left to do."""
+        if self._accompanied:
+            self._adopt(work)
+        return not work.left.isdisjoint(rows)
+
+    def _adopt(self, work: "_Batch") -> None:
+        """Take over what is recorded of a batch, by an earlier process or another driver."""
         told = self.record.told()
-        for slot, row in work.slots.items():
-            if slot in told:
-                self._assessor.known[row] = _outcome_of(as_sampled(told[slot]))
-                work.recorded.add(slot)
-        left = {row for slot, row in work.slots.items() if slot not in work.recorded}
-        return rows is not None and left.isdisjoint(rows)
+        for slot in work.slots.keys() & told.keys():
+            self._assessor.known[work.slots[slot]] = _outcome_of(as_sampled(told[slot]))
+            work.recorded.add(slot)
 
     def _record(self, work: "_Batch") -> None:
         """Record what is known of a batch, in the order of its slots and without a gap."""
@@ -208,9 +210,10 @@ class _Driver:
             elif slot not in work.recorded:
                 ready[slot] = self._finished(work.trials[slot - work.first], row)
         done = self.record.record(ready, work.sampler)
+        work.recorded.update(done)
         if len(done) < len(ready):  # another driver is at the same batch: meet it half-way
-            self._backwards = not self._backwards
-        work.recorded.update(ready)
+            self._accompanied, self._backwards = True, not self._backwards
+            self._adopt(work)
 
     def _finished(self, trial: FrozenTrial, row: Row) -> FrozenTrial:
         outcome = self._assessor.known[row]
@@ -254,6 +257,10 @@ class _Batch:
     @property
     def slots(self) -> dict[int, Row]:
         return dict(enumerate(self.rows, start=self.first))
+
+    @property
+    def left(self) -> set[Row]:
+        return {row for slot, row in self.slots.items() if slot not in self.recorded}
 
 
 def _outcome_of(trial: FrozenTrial) -> Outcome:

@@ -13,6 +13,8 @@ from typing import Any, Final
 import optuna
 from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError, ProgrammingError
 
 from codesign.errors import DataError, UsageError
 
@@ -43,6 +45,13 @@ class Store:
     storage: BaseStorage
     place: str
     exclusive: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+    def close(self) -> None:
+        """Give database connections back."""
+        engine = _engine(self.storage)
+        if engine is not None:
+            self.storage.remove_session()
+            engine.dispose()
 
 
 def open_store(url: str | None, folder: Path | None, study_name: str) -> Store:
@@ -142,7 +151,7 @@ def _database(url: str, study_name: str) -> Store:
             raise UsageError("PostgreSQL needs a driver: pip install 'codesign[postgres]'")
         url = url.replace("postgresql://", "postgresql+psycopg://", 1)
     try:
-        storage = optuna.storages.get_storage(url)
+        storage = _opened(url)
     except ImportError as error:
         raise UsageError(f"storage {_without_password(url)}: {error}") from error
     except Exception as error:  # each driver has errors of its own
@@ -151,18 +160,25 @@ def _database(url: str, study_name: str) -> Store:
     return Store(storage, _without_password(url), _advisory_lock(storage, study_name))
 
 
+def _opened(url: str) -> BaseStorage:
+    """Open a database; of two drivers that both find it empty, one makes its tables."""
+    for pause in (0.5, 1.0, 2.0):
+        with suppress(ProgrammingError, IntegrityError):
+            return optuna.storages.get_storage(url)
+        time.sleep(pause)
+    return optuna.storages.get_storage(url)
+
+
 def _advisory_lock(
     storage: BaseStorage, study_name: str
 ) -> Callable[[], AbstractContextManager[Any]]:
     """PostgreSQL's lock between sessions, which ends with its holder's connection."""
-    engine: Any = getattr(getattr(storage, "_backend", storage), "engine", None)
+    engine = _engine(storage)
     if engine is None or engine.dialect.name != "postgresql":
         return nullcontext
 
     @contextmanager
     def held() -> Iterator[None]:
-        from sqlalchemy import text
-
         key = {"key": zlib.crc32(f"codesign {study_name}".encode())}
         with engine.connect() as connection:
             connection.execute(text("SELECT pg_advisory_lock(:key)"), key)
@@ -172,6 +188,11 @@ def _advisory_lock(
                 connection.execute(text("SELECT pg_advisory_unlock(:key)"), key)
 
     return held
+
+
+def _engine(storage: BaseStorage) -> Any:
+    """Return SQLAlchemy's engine of a database; none of any other storage."""
+    return getattr(getattr(storage, "_backend", storage), "engine", None)
 
 
 def _without_password(url: str) -> str:

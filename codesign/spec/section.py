@@ -87,6 +87,16 @@ class Table(Spec):
             raise ValueError(f"a row has {len(wide)} cells for {len(self.columns)} columns")
         return self
 
+    def column(self, name: str) -> tuple[Cell, ...]:
+        """Return the cells of one column."""
+        index = self.columns.index(name)
+        return tuple(row[index] for row in self.rows)
+
+    def numbers(self, name: str) -> list[float]:
+        """Return one column as numbers, NaN where a cell has none."""
+        cells = self.column(name)
+        return [float("nan") if cell is None else float(cell) for cell in cells]
+
 
 class Section(Spec):
     """What a fit of one kind of file yields.

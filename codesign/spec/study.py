@@ -174,6 +174,8 @@ class Study(Spec):
         popularity only, or not at all.
     constraints : dict
         By name: ``false`` removes one, ``true`` takes its built-in options, a mapping sets them.
+    calibration : str, optional
+        Calibration file, whose sections replace the defaults.
     train_tokens : quantity, optional
         Training tokens of every design, for the quality laws.
     """
@@ -187,6 +189,7 @@ class Study(Spec):
     routing: RoutingChoice = "own"
     draft: AnyDraft = Draft()
     acceptance: AnyAcceptance = DEFAULT_ACCEPTANCE
+    calibration: str | None = None
     train_tokens: TokenCount | None = None
     space: Space = Space()
     objectives: Items[AnyObjective] = Field(

@@ -99,6 +99,8 @@ def drawn(scenario: Scenario, values: dict[str, float]) -> Scenario:
     if "acceptance_rate" in values:
         rate, decay = values["acceptance_rate"], values["acceptance_decay"]
         survival = decay_survival(rate, decay, survival.shape[-1])
+    if "acceptance_scale" in values:
+        survival = np.clip(survival * values["acceptance_scale"], 0.0, 1.0)
     return replace(
         scenario,
         router=drawn_router(

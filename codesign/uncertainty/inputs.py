@@ -11,6 +11,7 @@ from codesign.hardware import ResolvedKernel
 from codesign.model.arrays import FloatArray
 from codesign.model.routing import window_correlation
 from codesign.prediction import Scenario
+from codesign.spec.calibration import AcceptanceSection
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
 from codesign.spec.hardware import Deployment
 from codesign.spec.study import Study
@@ -19,6 +20,7 @@ Sample = Callable[[FloatArray], FloatArray]
 """From points in (0, 1) to values; not a closure, so that it travels to worker processes."""
 
 PUBLISHED_WINDOW = 4
+LARGEST_CORRELATION = 0.85
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def uncertain_inputs(study: Study, scenario: Scenario) -> list[UncertainInput]:
     """Return what is drawn for a study: only what it does not state and nobody has measured."""
     return [
         *_routing(study, scenario),
-        *_acceptance(study),
+        *_acceptance(study, scenario),
         *_kernels(study, scenario),
         *_overheads(study, scenario),
     ]
@@ -90,6 +92,9 @@ def uncertain_inputs(study: Study, scenario: Scenario) -> list[UncertainInput]:
 def _routing(study: Study, scenario: Scenario) -> list[UncertainInput]:
     if study.routing == "uniform":
         return []
+    measured = _measured_routing(study, scenario)
+    if measured:
+        return measured
     prior, router = study.uncertainty, scenario.router
     popularity = float(router.popularity)
     inputs = [
@@ -105,16 +110,40 @@ def _routing(study: Study, scenario: Scenario) -> list[UncertainInput]:
         inputs.append(
             UncertainInput(
                 "window_correlation", "routing", own,
-                triangular(max(own - half, 0.0), own, min(own + half, 0.85)),
+                triangular(max(own - half, 0.0), own, min(own + half, LARGEST_CORRELATION)),
                 "spread of published r_w(4) by training recipe",
             )
         )  # fmt: skip
     return inputs
 
 
-def _acceptance(study: Study) -> list[UncertainInput]:
+def _measured_routing(study: Study, scenario: Scenario) -> list[UncertainInput]:
+    """Errors of a calibration in place of what is published of other models."""
+    section = None if scenario.calibration is None else scenario.calibration.routing
+    if section is None or study.routing not in ("own", "independent"):
+        return []
+    found = {"popularity": section.parameters.get("popularity")}
+    if study.routing == "own":
+        window = section.window_correlations.get(str(PUBLISHED_WINDOW))
+        found["window_correlation"] = window
+    if any(each is None or each.standard_error is None for each in found.values()):
+        return []
+    return [
+        UncertainInput(
+            name, "routing", each.value,
+            normal(each.value, each.standard_error, high=LARGEST_CORRELATION),
+            "standard error of the calibration",
+        )
+        for name, each in found.items()
+        if each is not None and each.standard_error is not None
+    ]  # fmt: skip
+
+
+def _acceptance(study: Study, scenario: Scenario) -> list[UncertainInput]:
     if study.acceptance != DEFAULT_ACCEPTANCE:
         return []
+    if scenario.calibration is not None and scenario.calibration.acceptance is not None:
+        return _measured_acceptance(scenario.calibration.acceptance)
     prior = study.uncertainty
     ranges = (
         ("acceptance_rate", prior.acceptance_rate),
@@ -127,6 +156,20 @@ def _acceptance(study: Study) -> list[UncertainInput]:
         )
         for (name, limits), value in zip(ranges, DEFAULT_ACCEPTANCE.values, strict=True)
     ]  # fmt: skip
+
+
+def _measured_acceptance(section: AcceptanceSection) -> list[UncertainInput]:
+    """One factor on survival: errors of its positions go together."""
+    errors = [
+        group.acceptance_length.standard_error / (group.acceptance_length.value - 1.0)
+        for group in section.groups
+        if group.acceptance_length.standard_error and group.acceptance_length.value > 1
+    ]
+    if not errors:
+        return []
+    sample = normal(1.0, max(errors))
+    origin = "standard error of the calibration"
+    return [UncertainInput("acceptance_scale", "acceptance", 1.0, sample, origin)]
 
 
 def _kernels(study: Study, scenario: Scenario) -> list[UncertainInput]:

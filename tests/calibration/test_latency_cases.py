@@ -53,9 +53,7 @@ def test_a03_depth_beyond_three_adds_nothing(tmp_path: Path) -> None:
 
 
 def test_a04_line_of_wider_passes_and_residual_at_one(tmp_path: Path) -> None:
-    path = csv_of(
-        tmp_path, "width,ms", (1, 8.47), (2, 13.49), (3, 15.64), (5, 20.67), (8, 28.13)
-    )
+    path = csv_of(tmp_path, "width,ms", (1, 8.47), (2, 13.49), (3, 15.64), (5, 20.67), (8, 28.13))
     for options in ({}, {"experts": 128, "top_k": 6}):
         found = section(path, **options)
         curves = found.table("width_curves")
@@ -146,9 +144,7 @@ def test_a18_affine_in_unique_experts(
     assert found.parameters["kernel.per_expert"].value == pytest.approx(per_expert, rel=0.10)
     table = found.table("kernel")
     ours = max(abs(error) for error in column(table, "residual [%]"))
-    every_pair = max(
-        abs(error) for error in column(table, "residual with min(N, m k) experts [%]")
-    )
+    every_pair = max(abs(error) for error in column(table, "residual with min(N, m k) experts [%]"))
     assert ours < 9
     assert every_pair > 1.2 * ours  # a balanced benchmark's experts fit visibly worse
 
@@ -176,8 +172,11 @@ def test_a20_compute_crossing_and_no_gain_at_thirty_two(tmp_path: Path) -> None:
 
 
 def test_c03_ranks_warm_up_and_plain_line() -> None:
-    ranks = [sglang_line(8, 8 * 2.17 / 0.13566, 2.17, rank=f"DP{i} TP{i}", rate="accept rate: 0.54, ")
-             for i in range(5)]  # fmt: skip
+    rate = 8 * 2.17 / 0.13566
+    ranks = [
+        sglang_line(8, rate, 2.17, rank=f"DP{i} TP{i}", rate="accept rate: 0.54, ")
+        for i in range(5)
+    ]
     steps = list(sglang_steps(ranks))
     assert [step.batch_size for step in steps] == [8] * 5  # not one batch of forty
     assert [step.cycle * 1e3 for step in steps] == pytest.approx([135.66] * 5, rel=1e-3)
@@ -234,7 +233,11 @@ Mean ITL (ms):                           9.88
 def test_c05_three_runs_in_one_paste(tmp_path: Path) -> None:
     points, notes = settled(written(tmp_path, "paste.txt", C05))
     lengths = [point.acceptance_length for point in points]
-    assert lengths == [pytest.approx(3.49, abs=0.005), pytest.approx(2.07), pytest.approx(1, abs=0.02)]
+    assert lengths == [
+        pytest.approx(3.49, abs=0.005),
+        pytest.approx(2.07),
+        pytest.approx(1, abs=0.02),
+    ]
     assert [point.draft_tokens for point in points] == [8, None, 0]
     assert any("K = 8 derived" in note and "7.9" in note for note in notes)
     known, _ = settled(written(tmp_path, "p.txt", C05), CalibrationOptions(draft_tokens=8))

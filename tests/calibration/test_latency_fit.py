@@ -58,9 +58,7 @@ def test_predicted_times_are_the_forward_pass_and_the_cycle() -> None:
     scenario = build_scenario(study)
     prediction = predict(Designs.of_architecture(scenario.reference, 3), scenario)
     cycle = prediction.draft_time_s + prediction.step_time_verify_s + scenario.replica.sd_overhead
-    plain, drafted = predicted_points(
-        setting(), loads((8,), (0, 3), (1024,)), setting().replica
-    )
+    plain, drafted = predicted_points(setting(), loads((8,), (0, 3), (1024,)), setting().replica)
     assert plain.seconds == pytest.approx(prediction.step_time_decode_s.item(), rel=1e-12)
     assert drafted.seconds == pytest.approx(cycle.item(), rel=1e-12)
 
@@ -146,9 +144,7 @@ def test_leave_one_out_is_the_error_of_a_fit_without_the_point() -> None:
     for index in (0, 13, 31):
         without = fit_constants(setting(), points[:index] + points[index + 1 :])
         unseen = setting().seconds([points[index]], without.replica)[0]
-        assert fit.left_out[index] == pytest.approx(
-            unseen / points[index].seconds - 1, abs=0.01
-        )
+        assert fit.left_out[index] == pytest.approx(unseen / points[index].seconds - 1, abs=0.01)
     assert fit.left_out_rms > fit.rms
 
 

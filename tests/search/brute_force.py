@@ -40,6 +40,7 @@ class BruteForce:
         self.scenario = build_scenario(study)
         self.drawn: tuple[Scenario, ...] = tuple(scenarios)
         self.objectives = tuple(objectives)
+        self._known: dict[Row, Prediction] = {}
         self.reference = self._best_reference()
         self.designs = [self._judge(row) for row in self._rows()]
 
@@ -82,13 +83,18 @@ class BruteForce:
     # ---- one design ----------------------------------------------------------------------
 
     def _predict(self, row: Row, scenario: Scenario | None = None) -> Prediction:
-        return predict(Designs.of(*row), scenario or self.scenario)
+        if scenario is not None:
+            return predict(Designs.of(*row), scenario)
+        if row not in self._known:
+            self._known[row] = predict(Designs.of(*row), self.scenario)
+        return self._known[row]
 
     def _objective(self, name: str, row: Row) -> float:
         """Mean over the draws, or the value in use."""
         if not self.drawn or name in ("loss_difference", "total_params"):
             return self._value(name, self._predict(row))
-        return float(np.mean([self._value(name, self._predict(row, s)) for s in self.drawn]))
+        drawn = (self._predict(row, scenario) for scenario in self.drawn)
+        return float(np.mean([self._value(name, prediction) for prediction in drawn]))
 
     def _value(self, name: str, prediction: Prediction) -> float:
         """Over the mix, by machine time per generated token."""
@@ -217,5 +223,3 @@ class BruteForce:
                 for other in merits
             )
         }
-
-

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,20 +23,17 @@ def _program(name: str) -> str:
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """Start a server with its data in a new folder, and give its URL.
 
-    It refuses to run as root, and is then given to the user that Debian's package makes.
+    It refuses to run as root, and is then given to the user that Debian's package makes; pytest's
+    own folders are closed to that user.
     """
     initdb, server = _program("initdb"), _program("pg_ctl")
     user = "postgres" if os.geteuid() == 0 else None
-    data = folder / "data"
-    data.mkdir()
+    data = Path(tempfile.mkdtemp(prefix="codesign-postgres-"))
     if user:
         shutil.chown(data, user)
-        for parent in (folder, *folder.parents):  # pytest's folders are its user's alone
-            if parent.stat().st_mode & 0o001 == 0:
-                parent.chmod(parent.stat().st_mode | 0o011)
     options = f"-k {data} -c listen_addresses= -c fsync=off -c log_min_messages=fatal"
 
     def run(*command: str) -> None:
@@ -47,3 +45,4 @@ def postgres(folder: Path) -> Iterator[str]:
         yield f"postgresql://codesign@/postgres?host={data}"
     finally:
         run(server, "-D", str(data), "-m", "immediate", "stop")
+        shutil.rmtree(data)

@@ -225,7 +225,8 @@ def test_progress_adds_up_to_the_space() -> None:
 def test_the_default_space_has_22680_designs() -> None:
     # product.md: experts 8-128 by 8, -256 by 16, -512 by 32; top_k 1-16; S 0-4; K 0-8; k <= N.
     pairs = sum(
-        min(experts, 16) for experts in [*range(8, 129, 8), *range(144, 257, 16), *range(288, 513, 32)]
+        min(experts, 16)
+        for experts in [*range(8, 129, 8), *range(144, 257, 16), *range(288, 513, 32)]
     )
     assert pairs * 5 * 9 == 22_680
     assert make_problem(make_study()).space.size == 22_680

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import optuna
@@ -18,8 +19,9 @@ KILLS = 20
 
 def trials_of(storage: str, name: str = "killed") -> list[FrozenTrial]:
     """Return all trials in the order in which they were told."""
-    store = open_store(storage, None, name)
-    return optuna.load_study(study_name=name, storage=store.storage).get_trials(deepcopy=False)
+    with closing(open_store(storage, None, name)) as store:
+        study = optuna.load_study(study_name=name, storage=store.storage)
+        return study.get_trials(deepcopy=False)
 
 
 def sequence(trials: list[FrozenTrial]) -> list[tuple[object, ...]]:
@@ -69,16 +71,16 @@ def test_kills_on_a_journal_lose_nothing(
 
 
 def test_kills_on_postgresql_lose_nothing(
-    undisturbed: list[tuple[object, ...]], tmp_path: Path
+    undisturbed: list[tuple[object, ...]],
 ) -> None:
-    with postgres(tmp_path) as url:
+    with postgres() as url:
         check(url, undisturbed)
 
 
 def test_two_drivers_on_one_postgresql_study_cooperate(
-    undisturbed: list[tuple[object, ...]], tmp_path: Path
+    undisturbed: list[tuple[object, ...]],
 ) -> None:
-    with postgres(tmp_path) as url:
+    with postgres() as url:
         command = [sys.executable, "-m", "tests.search.killed_driver", url, "0", "0"]
         root = Path(__file__).parents[2]
         drivers = [

@@ -10,11 +10,11 @@ import pytest
 from codesign.designs import Designs
 from codesign.prediction import predict
 from codesign.result import Result
+from codesign.search.elasticity import elasticities
 from codesign.search.problem import Problem
 from codesign.search.variance import AxisVariance
 from codesign.spec.study import Study
 from codesign.study import make_problem, optimize
-from codesign.uncertainty.elasticity import elasticities
 
 SMALL: dict[str, Any] = {
     "hardware": "h100",

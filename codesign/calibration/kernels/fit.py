@@ -166,11 +166,10 @@ def _solve(
     found = start.copy()
     if not how.norm:
         found[3] = 0.0
-    if timed.width is None:
+    whole = rows if timed.whole is None else rows & timed.whole
+    if not (rows & ~whole).any() or not whole.any():  # nothing tells narrow experts from wide
         found[4] = np.log(BOUNDS[0][4])
         return _descend(timed, rows, found, free, how)
-    assert timed.whole is not None
-    whole = rows & timed.whole if (rows & timed.whole).any() else rows
     for _ in range(rounds):
         found = _descend(timed, whole, found, free, how)
         found = _descend(timed, rows, found, [4], how)

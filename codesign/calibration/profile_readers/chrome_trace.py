@@ -17,9 +17,6 @@ from codesign.errors import DataError
 
 TITLE = "torch Chrome trace"
 ON_DEVICE: Final = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
-STAGE: Final = "events"
-REPORTED: Final = 100_000
-"""Events between two signs of progress."""
 
 
 def _lacks(sample: Sample) -> str | None:
@@ -33,12 +30,10 @@ def _lacks(sample: Sample) -> str | None:
 def _read(sample: Sample, options: CalibrationOptions) -> Profile:
     timeline = Timeline(str(sample.path))
     devices: dict[object, int] = {}
-    with open_pieces(sample.path) as pieces:
+    with open_pieces(sample.path, progress=options.progress) as pieces:
         stream = EventStream(sample.path, pieces)
-        for count, event in enumerate(stream, start=1):
+        for event in stream:
             _add(timeline, event, devices, str(sample.path))
-            if options.progress and count % REPORTED == 0:
-                options.progress(STAGE, REPORTED, 0)
     if len(devices) > 1:
         raise DataError(
             f"{sample.path}: kernels of {len(devices)} GPUs in one trace; give one rank's trace"

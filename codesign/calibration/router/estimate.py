@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from codesign.calibration.router.apply import router_beside
 from codesign.calibration.router.cells import LAGS
 from codesign.calibration.router.expected import ExpectedRouting
 from codesign.calibration.router.fit import (
@@ -204,10 +205,10 @@ def _assembled(
         weight = 1.0 / np.maximum(correlation[1:].var(axis=0), 1e-10)
     own, warnings = popularity.popularity, []
     if "popularity" in defaults and pairs.size:
-        level = correlation[:, -1] if pairs.size > 1 else correlation[:, 0]
+        level = _shared_level(correlation, weight)
         if float(level[0]) < GENERIC["popularity"]:
             warnings.append(
-                f"overlaps give r = {level[0]:.3f}, below the default popularity "
+                f"distant tokens have r = {level[0]:.3f}, below the default popularity "
                 f"{GENERIC['popularity']}: all of it is taken as popularity"
             )
             own = np.minimum(own, level)
@@ -217,6 +218,15 @@ def _assembled(
         "request": context.request, "recency": context.recency, "decay": context.decay,
     }  # fmt: skip
     return RouterEstimate(values, correlation, defaults | reasons, tuple(warnings))
+
+
+def _shared_level(correlation: FloatArray, weight: FloatArray) -> FloatArray:
+    """What distant tokens of a sequence have in common: popularity and request together."""
+    if correlation.shape[1] < FEWEST_LAGS_FOR_CONTEXT:
+        return correlation[:, 0]
+    return fit_context(
+        correlation, np.zeros(len(correlation)), weight, decay=GENERIC["decay"]
+    ).request
 
 
 def _context(
@@ -236,7 +246,10 @@ def _context(
         context = Context(part * GENERIC["request"], part * GENERIC["recency"], generic)
         return context, {"decay": reason}
     reason = "no two tokens of a sequence in a row"
+    beside = [router_beside(float(value), 0.0, GENERIC_ROUTER) for value in own]
     context = Context(
-        np.full(len(own), GENERIC["request"]), np.full(len(own), GENERIC["recency"]), generic
+        np.array([router.request for router in beside]),
+        np.array([router.recency for router in beside]),
+        generic,
     )
     return context, dict.fromkeys(("request", "recency", "decay"), reason)

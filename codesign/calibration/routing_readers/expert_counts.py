@@ -39,6 +39,9 @@ def step_counts(counts: FloatArray, where: str, unit: str = "step") -> ExpertCou
     dropped = counts.shape[1] - layers.size
     per_layer = counts[:, layers].sum(axis=(0, 2))
     facts = [f"{per_layer[0]:,.0f} selections per layer, which is tokens x k"]
+    if unit == "pass":
+        loaded = (counts[:, layers] > 0).sum(axis=2).mean()
+        facts.append(f"{loaded:.6f} experts loaded per pass and layer")
     if dropped:
         facts.append(f"{dropped} layers without any left out as dense")
     return ExpertCounts(

@@ -187,23 +187,23 @@ function explore(data, cloud) {
     const head = document.createElement("tr");
     head.append(tag("th"));
     compared.forEach((design, n) => {
-      const cell = tag("th", design.title || "picked", "number");
+      const cell = tag("th", design.title || "picked", "n");
       const drop = tag("button", "remove", "small");
       drop.onclick = () => { compared.splice(n, 1); tabulate(); };
       cell.append(document.createElement("br"), drop);
       head.append(cell);
     });
     const rows = Object.entries(AXES).map(([axis, letter]) =>
-      line(letter, compared.map((d) => tag("td", d.design[axis].toLocaleString("en-US"), "number"))));
+      line(letter, compared.map((d) => tag("td", d.design[axis].toLocaleString("en-US"), "n"))));
     data.columns.forEach((column, n) => {
       if (column.name in AXES || !(column.key || everything)) return;
       const values = compared.map((design) => design.values[n]);
       const better = bestOf(column, values);
       rows.push(line(column.label, values.map((value) =>
-        tag("td", shown(value, column), value === better ? "number better" : "number"))));
+        tag("td", shown(value, column), value === better ? "n better" : "n"))));
     });
     rows.push(line("violates", compared.map((d) =>
-      tag("td", d.violated.map((m) => data.violations[m].label).join(", ") || "nothing", "number"))));
+      tag("td", d.violated.map((m) => data.violations[m].label).join(", ") || "nothing", "n"))));
     const top = document.createElement("thead"), body = document.createElement("tbody");
     top.append(head);
     body.append(...rows);
