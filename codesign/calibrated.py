@@ -1,13 +1,17 @@
 """What a calibration file replaces in a scenario, and the sentences that say so."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from codesign.calibration.calibrated_replica import apply_latency
 from codesign.calibration.file import load_calibration
 from codesign.calibration.router.apply import calibrated_router
 from codesign.model.routing import RouterParameters
 from codesign.prediction import Scenario
+from codesign.replica import Replica
 from codesign.spec.calibration import AcceptanceSection, Calibration
 from codesign.spec.draft import DEFAULT_ACCEPTANCE, Acceptance
+from codesign.spec.hardware import Deployment
 from codesign.spec.section import Section
 from codesign.spec.study import RoutingChoice, Study
 
@@ -54,6 +58,21 @@ def acceptance_in_use(given: Acceptance, calibration: Calibration | None) -> Acc
         for name in names
     )
     return Acceptance(form=section.form, values=tuple(values))
+
+
+def replica_in_use(
+    replica: Replica, calibration: Calibration | None, study: Study, architecture: str
+) -> Replica:
+    """Return the replica with measured step-time constants; overheads that a study gives stand."""
+    section = None if calibration is None else calibration.latency
+    if section is None:
+        return replica
+    given = {
+        name: getattr(study.deployment, name)
+        for name in ("host_time", "sd_overhead")
+        if getattr(study.deployment, name) != getattr(Deployment(), name)
+    }
+    return replace(apply_latency(section, replica, architecture), **given)
 
 
 def routing_origin(study: Study, scenario: Scenario) -> str | None:

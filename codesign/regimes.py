@@ -62,3 +62,23 @@ def regime_map(design: Designs, scenario: Scenario) -> RegimeMap:
         sweet_spot_batch_size=int(sizes[best]),
         sweet_spot_speedup=float(speedups[best]),
     )
+
+
+def pays_no_more_from(design: Designs, scenario: Scenario) -> int | None:
+    """Return the smallest batch size from which speculative decoding no longer pays.
+
+    Absent where it pays up to 4,096; 1 where it never does.
+
+    Parameters
+    ----------
+    design : Designs
+        A single one.
+    scenario : Scenario
+    """
+    sizes = scanned_batch_sizes()
+    speedups = predict(design, scenario.at(sizes)).sd_speedup.reshape(len(sizes), -1)[:, 0]
+    paying = np.flatnonzero(speedups > 1.0)
+    if len(paying) == 0:
+        return 1
+    last = int(paying[-1])
+    return None if last == len(sizes) - 1 else sizes[last + 1]

@@ -9,7 +9,12 @@ from pydantic import ValidationError
 from codesign.architectures import load_architecture
 from codesign.architectures.sized import dense_of_size
 from codesign.assumptions import assumptions_of
-from codesign.calibrated import acceptance_in_use, calibration_of, router_in_use
+from codesign.calibrated import (
+    acceptance_in_use,
+    calibration_of,
+    replica_in_use,
+    router_in_use,
+)
 from codesign.designs import Designs
 from codesign.draft_model import make_drafting
 from codesign.errors import UsageError
@@ -83,6 +88,8 @@ def build_scenario(
         scenario = scenario.at(batch_sizes)
     if study.deployment.gpus is None:
         scenario = _fitting(scenario, study, hardware, longest)
+    replica = replica_in_use(scenario.replica, calibration, study, reference.name)
+    scenario = replace(scenario, replica=replica)
     return replace(scenario, assumptions=assumptions_of(study, scenario))
 
 

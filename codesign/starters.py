@@ -23,6 +23,25 @@ memory_bandwidth: {value: 3.35 TB/s, source: the datasheet}
 """
 
 
+_ABLATION: Final = """\
+# What does a study's answer owe to its assumptions, and to each term of the model?
+#
+# Run it with: codesign ablate ablation.yaml --out tables
+# Bundled ones to learn from: codesign list ablations; terms to take out: codesign list terms.
+name: my ablation
+study: default                  # bundled (codesign list studies), a file beside this one, or fields
+overrides:                      # hold in every row; any field of a study by its dotted path
+  uncertainty.draws: 0
+factors:                        # or variants: named changes, such as {fewer: {set.top_k: 6}}
+  workload.target_batch_size: [1, 32]
+  routing: [own, independent]
+combine: one_at_a_time          # or crossed
+design: reference               # or hold (the study's optimum), reoptimise (every row's own)
+terms: [temporal_correlation, launch_floors, draft_cost]
+figures: [sd_speedup, sd_tpot_s]  # codesign list figures; terms are weighed by the first
+"""
+
+
 def studies_folder() -> Path:
     """Return the folder of bundled studies, in a wheel or in a checkout."""
     inside = Path(__file__).parent / "studies"
@@ -79,7 +98,9 @@ def _find(name_or_path: str, noun: str, bundled: list[str], folder: Path) -> Pat
 
 
 def starter_text(what: str) -> str:
-    """Return the commented starter file of a kind: ``study`` or ``hardware``."""
+    """Return the commented starter file of a kind: ``study``, ``hardware`` or ``ablation``."""
     if what == "hardware":
         return _HARDWARE
+    if what == "ablation":
+        return _ABLATION
     return (studies_folder() / "default.yaml").read_text(encoding="utf-8")

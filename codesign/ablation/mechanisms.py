@@ -7,8 +7,8 @@ from codesign.ablation.shapley import Coalition, evaluate_coalitions, shapley_va
 from codesign.records import Record
 from codesign.spec.ablation import TermName
 
-NO_DIFFERENCE: Final = 1e-9
-"""Full and bare model agree to within this: there is nothing to take shares of."""
+CANCELLED: Final = 0.25
+"""Contributions that cancel to less than this part of their sizes leave nothing to share out."""
 
 Mechanisms = Mapping[str, tuple[TermName, ...]]
 
@@ -28,7 +28,8 @@ def weigh(mechanisms: Mechanisms, value_without: Callable[[tuple[TermName, ...]]
     dict
         ``mechanisms`` and ``terms``, each a list of contributions with the keys ``name``,
         ``full`` (nothing taken out), ``bare`` (all of these terms taken out), ``shapley``,
-        ``share`` of the difference between the two, ``drop_one`` (what is lost if it alone is
+        ``share`` of the difference between the two (none where gains and losses cancel),
+        ``drop_one`` (what is lost if it alone is
         taken out) and ``add_one`` (what is gained if it alone is put into the bare model).
     """
     names: tuple[TermName, ...] = tuple(n for terms in mechanisms.values() for n in terms)
@@ -57,13 +58,14 @@ def _contribution(
     everything, nothing = frozenset(contributions), Coalition()
     full, bare = values[everything], values[nothing]
     own = sum(contributions[term] for term in terms)
-    told_apart = abs(full - bare) > NO_DIFFERENCE * abs(full)
+    sizes = sum(abs(value) for value in contributions.values())
+    cancelled = abs(full - bare) <= CANCELLED * sizes
     return {
         "name": name,
         "full": full,
         "bare": bare,
         "shapley": own,
-        "share": own / (full - bare) if told_apart else None,
+        "share": None if cancelled else own / (full - bare),
         "drop_one": full - values[everything - frozenset(terms)],
         "add_one": values[frozenset(terms)] - bare,
     }

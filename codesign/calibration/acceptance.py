@@ -23,7 +23,6 @@ from codesign.calibration.detect import read_files
 from codesign.calibration.options import CalibrationOptions
 from codesign.errors import CalibrationError
 from codesign.model.acceptance import acceptance_length
-from codesign.model.arrays import FloatArray
 from codesign.spec.calibration import AcceptanceSection
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
 
@@ -127,51 +126,31 @@ def _fit(groups: Sequence[Group]) -> AcceptanceFit:
 
 
 def _from_curves(curves: Sequence[Group], groups: Sequence[Group]) -> AcceptanceFit:
-    """Survival was counted: draft lengths that agree are pooled, else the longest is used."""
-    apart = disagreements(curves)
-    used = [_best(curves)] if apart else list(curves)
-    survival, error, drafts, scatter = _pooled(used)
-    decay = decaying_rate(survival, drafts, scatter) if survival.size > 1 else None
+    """Survival was counted: that of one draft length is used, for they are never merged."""
+    used = max(curves, key=_tried)
+    survival = used.survival
+    decay = decaying_rate(survival, used.drafts, used.scatter) if survival.size > 1 else None
     defaults = {}
     if decay is None:
         defaults["ratio"] = f"one position only; {DEFAULT_RATIO} carries on from it"
         decay = Rates(np.array([float(survival[0]), DEFAULT_RATIO]), None)
     notes = []
-    if len(curves) > 1:
-        names = ", ".join(f"K = {group.draft_tokens}" for group in used)
-        notes.append(f"survival is that of {names}" + (" alone" if apart else ", pooled"))
+    if len(groups) > 1:
+        notes = [
+            f"survival is that of K = {used.draft_tokens}, where most tokens were tried; draft "
+            "lengths are never merged"
+        ]
     fit = AcceptanceFit(
-        "positions", survival, error, constant_rate(survival, drafts, scatter), decay,
-        survival.size, defaults,
+        "positions", survival, used.survival_error,
+        constant_rate(survival, used.drafts, used.scatter), decay, survival.size, defaults,
     )  # fmt: skip
     return fit.saying(notes=notes, warnings=_length_conflicts(fit, groups))
 
 
-def _best(curves: Sequence[Group]) -> Group:
-    """The longest curve: the others say nothing of its later positions."""
-    return max(curves, key=lambda group: (group.survival.size, group.drafts or 0.0))
-
-
-def _pooled(
-    groups: Sequence[Group],
-) -> tuple[FloatArray, FloatArray, float | None, float]:
-    """Survival, its error, drafts and scatter; each position from the groups that reach it."""
-    size = max(group.survival.size for group in groups)
-    if any(group.drafts is None for group in groups):
-        group = _best(groups)
-        return group.survival, group.survival_error, None, 1.0
-    tried, passed, scatters = np.zeros(size), np.zeros(size), [1.0]
-    for group in groups:
-        reach = group.survival.size
-        tried[:reach] += group.drafts or 0.0
-        passed[:reach] += group.survival * (group.drafts or 0.0)
-        plain = np.sqrt(group.survival * (1.0 - group.survival) / (group.drafts or 1.0))
-        scatters.append(
-            float(np.nanmax(group.survival_error / np.maximum(plain, 1e-12), initial=1))
-        )
-    survival = np.minimum.accumulate(passed / tried)
-    error = max(scatters) * np.sqrt(survival * (1.0 - survival) / tried)
-    return survival, error, float(tried[0]), max(scatters)
+def _tried(group: Group) -> tuple[float, int]:
+    """Drafted tokens whose acceptance was decided; the longer curve where nothing was counted."""
+    decided = 1.0 + float(group.survival[:-1].sum())
+    return (group.drafts or 0.0) * decided, group.survival.size
 
 
 def _length_conflicts(fit: AcceptanceFit, groups: Sequence[Group]) -> list[str]:

@@ -13,6 +13,9 @@ from codesign.model.arrays import FloatArray
 from codesign.model.routing import unique_experts_uniform
 
 SIGNIFICANT: Final = 3.0
+SHORTEST: Final = 1e-7
+LONGEST: Final = 1e2
+MOST_TOKENS: Final = 1e7
 NEGLIGIBLE: Final = 1e-6
 """Share of the time below which a coefficient is zero but for the solver's tolerance."""
 
@@ -130,6 +133,13 @@ def fit_kernel(times: Sequence[KernelTime], experts: int, top_k: int) -> KernelF
         raise CalibrationError(
             f"kernel times at {np.unique(tokens).size} numbers of tokens; floor, time per expert "
             "and time per token need four or more"
+        )
+    if not 1 <= top_k <= experts:
+        raise CalibrationError(f"top-k {top_k} of {experts} experts: at most all, at least one")
+    if tokens.max() > MOST_TOKENS or seconds.min() < SHORTEST or seconds.max() > LONGEST:
+        raise CalibrationError(
+            f"{times[0].source}: kernel times of {seconds.min():.3g} to {seconds.max():.3g} s at "
+            f"up to {tokens.max():g} tokens cannot be meant; is the unit of the column right?"
         )
     unique = unique_experts_uniform(experts, top_k, tokens)
     every_pair = np.minimum(float(experts), tokens * top_k)

@@ -4,7 +4,6 @@ Cycle time = acceptance length times time per token. Counters give the acceptanc
 of mean chunk gap to mean time per token is second best, and medians are never divided.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -20,6 +19,18 @@ DISAGREEMENT: Final = 0.15
 
 ONE_TOKEN: Final = 0.10
 """A chunk gap within this of the time per token means one token per chunk: no SD."""
+
+
+PLAUSIBLE: Final[dict[str, tuple[float, float]]] = {
+    "seconds": (1e-7, 1e4),
+    "median_seconds": (1e-7, 1e4),
+    "token_seconds": (1e-7, 1e4),
+    "batch_size": (0.5, 1e6),
+    "draft_tokens": (0.0, 1e6),
+    "context": (0.0, 1e9),
+    "acceptance_length": (0.5, 1e3),
+}
+"""Limits of what can be meant, times in seconds."""
 
 
 @dataclass(frozen=True)
@@ -109,12 +120,24 @@ def settle(
     )
     notes = list(known.notes)
     if known.step is not None:
-        return _of_step(point, known), tuple(notes)
-    if known.per_token is None:
-        if known.per_chunk is None and known.whole_batch is None:
-            raise DataError(f"{known.source}: {known.title} without any latency")
-        return _of_batch_or_chunk(point, known), tuple(notes)
-    return _of_tokens(point, known, notes), tuple(notes)
+        found = _of_step(point, known)
+    elif known.per_token is not None:
+        found = _of_tokens(point, known, notes)
+    elif known.per_chunk is not None or known.whole_batch is not None:
+        found = _of_batch_or_chunk(point, known)
+    else:
+        raise DataError(f"{known.source}: {known.title} without any latency")
+    _require_plausible(found)
+    return found, tuple(notes)
+
+
+def _require_plausible(point: LatencyPoint) -> None:
+    """Refuse what a wrong unit or a broken file makes of a time or a load."""
+    for name, (low, high) in PLAUSIBLE.items():
+        value = getattr(point, name)
+        if value is not None and not low <= value <= high:
+            what = name.replace("_", " ")
+            raise DataError(f"{point.source}: {what} {value:.4g} is not within {low:g} to {high:g}")
 
 
 def _completed(observation: Observation, options: CalibrationOptions) -> Observation:
@@ -135,6 +158,8 @@ def _completed(observation: Observation, options: CalibrationOptions) -> Observa
         "context": observation.context,
     }
     filled = {name: given[name] if value is None else value for name, value in found.items()}
+    if filled["batch_size"] is not None and 0.5 <= filled["batch_size"] < 1:
+        filled["batch_size"] = 1.0  # a mean over a run with pauses; steps have one sequence
     completed = replace(observation, **filled)  # type: ignore[arg-type]
     return _per_token_of_batch(completed, options)
 
@@ -241,29 +266,3 @@ def _length(known: Observation) -> float | None:
     if known.counters is not None:
         return known.counters.acceptance_length
     return known.stated_length
-
-
-def distinct(files: Iterable[Iterable[LatencyPoint]]) -> tuple[list[LatencyPoint], list[str]]:
-    """Join the points of several files; a run that stands in two of them counts once.
-
-    Equal times within one file are kept: repeats are evidence.
-    """
-    seen: dict[tuple[object, ...], LatencyPoint] = {}
-    joined: list[LatencyPoint] = []
-    warnings = []
-    for points in files:
-        new = [(_fingerprint(point), point) for point in points]
-        for key, point in new:
-            if key in seen:
-                warnings.append(
-                    f"{point.source}: the same run as {seen[key].source}; it is counted once"
-                )
-            else:
-                joined.append(point)
-        seen.update({key: point for key, point in new if key not in seen})
-    return joined, warnings
-
-
-def _fingerprint(point: LatencyPoint) -> tuple[object, ...]:
-    load = (point.batch_size, point.draft_tokens, point.context, point.tokens)
-    return (point.meaning, f"{point.seconds:.9g}", *load, point.acceptance_length)

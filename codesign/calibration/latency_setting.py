@@ -1,12 +1,14 @@
 """What latency files were measured on: from the user, checked against what the files say."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from codesign.architectures import load_architecture
 from codesign.architectures.lookup import list_architectures
+from codesign.architectures.sized import dense_of_size
 from codesign.calibration.latency_points import LatencyPoint
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.step_coordinates import Setting
@@ -96,7 +98,9 @@ def setting_of(model: Architecture, engine: str | None, options: CalibrationOpti
         draft: Draft = TypeAdapter(AnyDraft).validate_python(options.draft)
     except ValidationError as error:
         raise UsageError(validation_message(error)) from None
-    drafter = load_architecture(draft.model) if draft.model else None
+    drafter = None
+    if draft.model is not None:
+        drafter = dense_of_size(draft.model, model) or load_architecture(draft.model)
     replica = resolve_replica(load_hardware(options.hardware), deployment, model, gpus, drafter)
     return Setting(model, replica, router_of_model(model), make_drafting(draft, model, drafter))
 
@@ -104,7 +108,10 @@ def setting_of(model: Architecture, engine: str | None, options: CalibrationOpti
 def router_of_model(model: Architecture) -> RouterParameters:
     """Return the router published for a model, else the generic one."""
     if model.routing is None:
-        return GENERIC_ROUTER
+        moe = model.moe
+        if moe is None:
+            return GENERIC_ROUTER
+        return replace(GENERIC_ROUTER, groups=moe.groups, groups_per_token=moe.groups_per_token)
     return router_from_window_correlation(model.routing.window_correlation)
 
 

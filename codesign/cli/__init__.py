@@ -7,7 +7,17 @@ from typing import Annotated, Final
 
 import typer
 
-from codesign.cli import ablate, calibrate, catalogue, export, optimize, predict, report
+from codesign.cli import (
+    ablate,
+    calibrate,
+    calibrate_kernels,
+    catalogue,
+    export,
+    optimize,
+    predict,
+    report,
+    validate,
+)
 from codesign.errors import CodesignError, InterruptedStudyError
 
 ISSUES: Final = "please report it with the command and this traceback"
@@ -26,6 +36,8 @@ app.command()(predict.predict)
 app.command()(ablate.ablate)
 app.command()(export.export)
 app.command()(report.report)
+app.command()(validate.validate)
+calibrate.calibrate.command()(calibrate_kernels.kernels)
 app.add_typer(calibrate.calibrate)
 catalogue.add_commands(app)
 
@@ -53,7 +65,7 @@ def _top(
 def main() -> None:
     """Run one command; what a user can cause ends in one message and its exit status."""
     try:
-        status = app(standalone_mode=False)
+        status = app(prog_name="codesign", standalone_mode=False)
         sys.stdout.flush()
     except InterruptedStudyError as error:
         typer.echo(str(error), err=True)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from codesign.cli.completion import complete_ablation
+
 
 class TableFormat(StrEnum):
     """How the tables are written to standard output."""
@@ -18,7 +20,12 @@ class TableFormat(StrEnum):
 
 
 def ablate(
-    ablation: Annotated[str, typer.Argument(help="Ablation file, or bundled ablation.")],
+    ablation: Annotated[
+        str,
+        typer.Argument(
+            help="Ablation file, or bundled ablation.", autocompletion=complete_ablation
+        ),
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for tables, pictures and the journal.")
     ] = None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from codesign.cli.completion import complete_schema, complete_shown
 from codesign.cli.options import Format, FormatOption
 
 
@@ -19,6 +20,8 @@ class Catalogue(StrEnum):
     CONSTRAINTS = "constraints"
     FIGURES = "figures"
     STUDIES = "studies"
+    ABLATIONS = "ablations"
+    TERMS = "terms"
 
 
 class Shown(StrEnum):
@@ -29,6 +32,7 @@ class Shown(StrEnum):
     OBJECTIVE = "objective"
     CONSTRAINT = "constraint"
     STUDY = "study"
+    ABLATION = "ablation"
     CALIBRATION = "calibration"
 
 
@@ -37,6 +41,7 @@ class Starter(StrEnum):
 
     STUDY = "study"
     HARDWARE = "hardware"
+    ABLATION = "ablation"
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -59,7 +64,10 @@ def list_(
 
 def show(
     what: Annotated[Shown, typer.Argument(help="What kind of thing.")],
-    name: Annotated[str, typer.Argument(help="Bundled name, or a path.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="Bundled name, or a path.", autocompletion=complete_shown),
+    ],
     format_: FormatOption = Format.TABLE,
 ) -> None:
     """Explain one thing: its facts and where they come from."""
@@ -74,7 +82,12 @@ def show(
 
 
 def schema(
-    name: Annotated[str, typer.Argument(help="hardware, architecture, study, workload, ...")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="hardware, architecture, study, ablation, ...", autocompletion=complete_schema
+        ),
+    ],
 ) -> None:
     """Print the JSON schema of a file, for editors."""
     from codesign.report.formats import to_json
@@ -84,7 +97,7 @@ def schema(
 
 
 def init(
-    what: Annotated[Starter, typer.Argument(help="study or hardware.")] = Starter.STUDY,
+    what: Annotated[Starter, typer.Argument(help="What to start.")] = Starter.STUDY,
     path: Annotated[Path | None, typer.Argument(help="File to write [study.yaml].")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from codesign.cli.completion import complete_architecture, complete_hardware, complete_study
+
 if TYPE_CHECKING:
     from codesign.spec.study import Study
 
@@ -30,23 +32,31 @@ SEARCH_SPACE: Final = "Search"
 RUNNING: Final = "Running"
 
 
-def _option(flag: str, text: str, panel: str) -> Any:
-    return typer.Option(flag, help=text, rich_help_panel=panel)
+def _option(flag: str, text: str, panel: str, complete: Any = None) -> Any:
+    return typer.Option(flag, help=text, rich_help_panel=panel, autocompletion=complete)
 
 
 def _shared_options(
     study: Annotated[
-        str | None, _option("--study", "Study file or bundled study; flags override it.", QUESTION)
+        str | None,
+        _option(
+            "--study", "Study file or bundled study; flags override it.", QUESTION, complete_study
+        ),
     ] = None,
     target_bs: Annotated[
         str | None,
         _option("--target-bs", "Sequences per replica, or a mix: 8:0.3,32:0.7.", QUESTION),
     ] = None,
-    hw: Annotated[str | None, _option("--hw", "Bundled GPU or profile.", QUESTION)] = None,
+    hw: Annotated[
+        str | None, _option("--hw", "Bundled GPU or profile.", QUESTION, complete_hardware)
+    ] = None,
     arch: Annotated[
         str | None,
         _option(
-            "--arch", "Reference: bundled name, config.json or YAML [qwen3-30b-a3b].", QUESTION
+            "--arch",
+            "Reference: bundled name, config.json or YAML [qwen3-30b-a3b].",
+            QUESTION,
+            complete_architecture,
         ),
     ] = None,
     context: Annotated[

@@ -45,7 +45,7 @@ class EngineExport:
         """The command as a shell takes it, one flag a line, remarks as comments."""
         lines: list[str] = []
         for word in self.command:
-            if lines and word.startswith("--") or not lines:
+            if not lines or word.startswith("--"):
                 lines.append(shlex.quote(word))
             else:
                 lines[-1] += f" {shlex.quote(word)}"
@@ -183,6 +183,8 @@ def _remarks(served: Served, schedule: Schedule) -> list[str]:
     if not any(lengths):
         remarks.append("speculative decoding does not pay at any batch size: serve without it")
     elif 0 in lengths:
+        sizes = ", ".join(f"{first} to {last}" for first, last, k in schedule.ranges if k == 0)
+        remarks.append(f"speculative decoding does not pay at batch sizes {sizes}")
         remarks.append(ZERO_IS_NOT_OFF)
     if schedule.rising:
         sizes = ", ".join(str(size) for size in schedule.rising)

@@ -68,7 +68,7 @@ def hand_over(served: Served, largest: int | None = None) -> Handover:
         Largest batch size of the schedule; absent: what fits into memory, at most 1,024.
     """
     lengths = best_lengths(served, largest)
-    config, remarks = None, ()
+    config: dict[str, Any] | None = None
     try:
         config, remarks = config_of(served)
     except UsageError as error:

@@ -64,9 +64,7 @@ class Served:
         if architecture.moe is not None:
             architecture = designed(architecture, design)
         draws = draw_scenarios(study, scenario)
-        return cls(
-            study, scenario, draws, Designs.of(**axes), design["draft_tokens"], architecture
-        )
+        return cls(study, scenario, draws, Designs.of(**axes), design["draft_tokens"], architecture)
 
 
 def designed(reference: Architecture, design: dict[str, int]) -> Architecture:

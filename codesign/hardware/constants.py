@@ -157,6 +157,7 @@ def resolve_interconnect(hardware: Hardware, gpus: int) -> tuple[Interconnect | 
         )
     assert reference.all_reduce is not None and reference.expert_all_to_all is not None
     floors = sorted((reduce or reference.all_reduce).floors, key=lambda entry: entry.gpus)
+    common = (reduce or reference.all_reduce).bandwidth
     to_all = exchange or reference.expert_all_to_all
     if gpus > floors[-1].gpus:
         origins.append(f"all-reduce floor of {floors[-1].gpus} GPUs held for {gpus}")
@@ -169,6 +170,9 @@ def resolve_interconnect(hardware: Hardware, gpus: int) -> tuple[Interconnect | 
         dispatch_floor=to_all.dispatch_floor,
         combine_floor=to_all.combine_floor,
         all_to_all_bandwidth=to_all.bandwidth * (1.0 if exchange else ratio),
+        all_reduce_shares=tuple(
+            1.0 if entry.bandwidth is None else entry.bandwidth / common for entry in floors
+        ),
     )
     return link, origins
 

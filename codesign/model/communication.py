@@ -22,6 +22,9 @@ class Interconnect:
         Bus bandwidth of all-reduce, payload bandwidth of dispatch and combine [B/s].
     dispatch_floor, combine_floor : float
         [s].
+    all_reduce_shares : tuple of float
+        Share of the all-reduce bandwidth that each of the numbers of GPUs reaches; all of it
+        where empty [-].
     """
 
     gpus: tuple[int, ...]
@@ -30,6 +33,7 @@ class Interconnect:
     dispatch_floor: float
     combine_floor: float
     all_to_all_bandwidth: float
+    all_reduce_shares: tuple[float, ...] = ()
 
 
 def all_reduce(link: Interconnect, times: int, gpus: int, message_bytes: ArrayLike) -> Cost:
@@ -44,8 +48,8 @@ def all_reduce(link: Interconnect, times: int, gpus: int, message_bytes: ArrayLi
 
     Notes
     -----
-    floor(gpus) + 2 (g-1)/g bytes / bandwidth. Floors between known numbers of GPUs are
-    interpolated in log2; beyond them the last one is held.
+    floor(gpus) + 2 (g-1)/g bytes / bandwidth(gpus). Floors and bandwidths between known numbers of
+    GPUs are interpolated in log2; beyond them the last one is held.
 
     Examples
     --------
@@ -55,11 +59,12 @@ def all_reduce(link: Interconnect, times: int, gpus: int, message_bytes: ArrayLi
     """
     if gpus == 1 or times == 0:
         return Cost()
-    floor = float(np.interp(np.log2(gpus), np.log2(link.gpus), link.all_reduce_floors))
+    known = np.log2(link.gpus)
+    floor = float(np.interp(np.log2(gpus), known, link.all_reduce_floors))
+    share = float(np.interp(np.log2(gpus), known, link.all_reduce_shares or np.ones(known.size)))
     bus_bytes = 2.0 * (gpus - 1) / gpus * message_bytes
-    return Cost(
-        np.asarray(times * floor), np.asarray(times * bus_bytes / link.all_reduce_bandwidth)
-    )
+    bandwidth = link.all_reduce_bandwidth * share
+    return Cost(np.asarray(times * floor), np.asarray(times * bus_bytes / bandwidth))
 
 
 def dispatch_combine(

@@ -19,8 +19,9 @@ HEADING: Final = 12
 
 READING: Final = (
     "shapley: what it contributes to {figure}, averaged over all orders of adding the terms; the "
-    "contributions add up to full - bare, of which share is the share. drop one: what is lost if "
-    "it alone is taken out. add one: what is gained if it alone is put into the bare model."
+    "contributions add up to full - bare, of which share is the share (none where gains and losses "
+    "cancel). drop one: what is lost if it alone is taken out. add one: what is gained if it alone "
+    "is put into the bare model."
 )
 
 
@@ -112,11 +113,13 @@ def _design(design: Record | None) -> str:
 
 
 def _contribution_cells(row: Record, figure: str) -> dict[str, str]:
+    """A mechanism with the models it lies between, or one of its terms."""
+    of_mechanism = "mechanism" not in row
     line = {"variant": str(row["variant"])}
-    if "mechanism" in row:
+    if not of_mechanism:
         line["mechanism"] = row["mechanism"]
-    line["term" if "mechanism" in row else "mechanism"] = row["name"]
-    for key in ("full", "bare", "shapley"):
+    line["mechanism" if of_mechanism else "term"] = row["name"]
+    for key in ("full", "bare", "shapley") if of_mechanism else ("shapley",):
         line[key] = shown(row[key], unit(figure))
     line["share"] = "-" if row["share"] is None else f"{row['share']:.1%}"
     for key in ("drop_one", "add_one"):
@@ -130,7 +133,12 @@ def _rich(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     for heading in columns:
         words = heading in WORDS
         title = fill(heading.replace("_", " "), HEADING)
-        table.add_column(title, justify="left" if words else "right", no_wrap=heading != "variant")
+        table.add_column(
+            title,
+            justify="left" if words else "right",
+            no_wrap=heading != "variant",
+            overflow="fold",
+        )
     before = ""
     for name, *cells in rows:
         table.add_row("" if name == before else name, *cells)

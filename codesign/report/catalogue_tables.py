@@ -3,12 +3,15 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import asdict
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 from rich.table import Table
 
+from codesign.ablation import load_ablation
+from codesign.ablation.terms import TERMS
 from codesign.architectures import list_architectures, load_architecture
 from codesign.architectures.counting import count_parameters
 from codesign.constraints import constraint_class, list_constraints
@@ -22,7 +25,7 @@ from codesign.spec.architecture import Architecture
 from codesign.spec.load import load_spec
 from codesign.spec.precision import BYTES_PER_ELEMENT
 from codesign.spec.study import Study
-from codesign.starters import find_study, list_studies
+from codesign.starters import find_ablation, find_study, list_ablations, list_studies
 
 RIDGE_HARDWARE: Final = "h100-sxm"
 
@@ -37,9 +40,13 @@ def render_list(what: str, form: str) -> str:
 
 def _table(rows: list[Record]) -> Table:
     table = Table(box=None)
-    for column, value in rows[0].items():
-        number = isinstance(value, int | float)
-        table.add_column(column.replace("_", " "), justify="right" if number else "left")
+    for column in rows[0]:
+        number = any(isinstance(row[column], int | float) for row in rows)
+        table.add_column(
+            column.replace("_", " "),
+            justify="right" if number else "left",
+            no_wrap=column == "name",  # it is there to be copied
+        )
     for row in rows:
         table.add_row(*("-" if cell is None else str(cell) for cell in row.values()))
     return table
@@ -132,13 +139,27 @@ def _figure_rows() -> list[Record]:
 
 
 def _study_rows() -> list[Record]:
-    rows = []
-    for name in list_studies():
-        text = find_study(name).read_text(encoding="utf-8")
-        comment = [line[1:].strip() for line in text.splitlines() if line.startswith("#")]
-        question = " ".join(comment).partition("?")[0] + "?"
-        rows.append({"name": name, "question": question})
-    return rows
+    return [{"name": name, "question": _question(find_study(name))} for name in list_studies()]
+
+
+def _ablation_rows() -> list[Record]:
+    files = ((name, find_ablation(name)) for name in list_ablations())
+    return [{"name": name, "question": _question(path)} for name, path in files]
+
+
+def _question(path: Path) -> str:
+    """The first sentence of a file's header."""
+    return " ".join(line[1:].strip() for line in _header(path)).partition("?")[0] + "?"
+
+
+def _header(path: Path) -> list[str]:
+    """The comment that a bundled file begins with."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return list(takewhile(lambda line: line.startswith("#"), lines))
+
+
+def _term_rows() -> list[Record]:
+    return [{"name": name, "meaning": term.meaning} for name, term in TERMS.items()]
 
 
 _ROWS: Final[dict[str, Callable[[], list[Record]]]] = {
@@ -148,6 +169,8 @@ _ROWS: Final[dict[str, Callable[[], list[Record]]]] = {
     "constraints": _constraint_rows,
     "figures": _figure_rows,
     "studies": _study_rows,
+    "ablations": _ablation_rows,
+    "terms": _term_rows,
 }
 
 
@@ -158,7 +181,25 @@ def render_one(what: str, name: str, form: str) -> str:
         return to_json(data)
     if form == "csv":
         return to_csv([data])
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    files = {"study": find_study, "ablation": find_ablation}
+    head = _header(files[what](name)) if what in files else []
+    return "".join(f"{line}\n" for line in head) + _to_yaml(data)
+
+
+class _Readable(yaml.SafeDumper):
+    """Paragraphs stand as they are written."""
+
+
+def _paragraph(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Readable.add_representer(str, _paragraph)
+
+
+def _to_yaml(data: Record) -> str:
+    return yaml.dump(data, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100)
 
 
 def _architecture(name: str) -> Record:
@@ -202,4 +243,5 @@ _ONE: Final[dict[str, Callable[[str], Record]]] = {
     "objective": lambda name: _extension(objective_class(name)),
     "constraint": lambda name: _extension(constraint_class(name)),
     "study": lambda name: load_spec(find_study(name), Study).to_data(),
+    "ablation": lambda name: load_ablation(find_ablation(name))[0].to_data(),
 }

@@ -1,28 +1,35 @@
 """Tables of a prediction."""
 
+from textwrap import fill
+
 from rich.table import Table
 
 from codesign.prediction import FIGURES, Prediction
 from codesign.records import Record, prediction_rows
+from codesign.regimes import pays_no_more_from
 from codesign.report.formats import shown, to_csv, to_json, to_text
 
 COLUMNS = {
     "batch_size": "B",
     "draft_tokens": "K",
-    "unique_experts_decode": "U(B,1)",
-    "unique_experts_verify": "U(B,K+1)",
+    "unique_experts_verify": "experts loaded",
     "step_time_decode_s": "decode",
     "step_time_verify_s": "verify",
     "draft_time_s": "draft",
     "acceptance_length": "AL",
     "cycle_ratio": "cycle",
     "sd_speedup": "speedup",
-    "break_even_acceptance": "break-even acc.",
+    "break_even_acceptance": "break even",
     "sd_tpot_s": "TPOT",
-    "sd_tokens_per_s_per_gpu": "tok/s/GPU",
+    "sd_tokens_per_s_per_gpu": "tokens/s per GPU",
     "memory_bytes_per_gpu": "memory",
     "regime": "regime",
 }
+
+READING = (
+    "experts loaded: per layer, by a decode step and by a verify pass. AL: tokens per cycle. "
+    "cycle: in decode steps. break even: mean acceptance of drafted tokens from which SD pays."
+)
 
 
 def render_prediction(prediction: Prediction, form: str) -> str:
@@ -33,14 +40,34 @@ def render_prediction(prediction: Prediction, form: str) -> str:
     if form == "csv":
         return to_csv(rows)
     return to_text(
-        _figures(rows), _components(rows), assumption_list(prediction.scenario.assumptions)
-    )
+        _figures(rows), READING, _pays_until(prediction), _components(rows),
+        assumption_list(prediction.scenario.assumptions),
+    )  # fmt: skip
+
+
+def _pays_until(prediction: Prediction) -> str:
+    """Name the batch size from which each draft length no longer pays."""
+    lines = []
+    for place in range(prediction.designs.draft_tokens.size):
+        design = prediction.designs.take(place)
+        drafted = int(design.draft_tokens.item())
+        if drafted == 0:
+            continue
+        size = pays_no_more_from(design, prediction.scenario)
+        verdict = {None: "pays up to batch size 4,096", 1: "never pays"}
+        lines.append(f"K = {drafted} {verdict.get(size, f'stops paying at batch size {size}')}")
+    return "; ".join(lines)
 
 
 def _figures(rows: list[Record]) -> Table:
-    table = Table(title="Speculative decoding, times in ms", title_justify="left", box=None)
+    table = Table(
+        title="Speculative decoding, times in ms",
+        title_justify="left",
+        box=None,
+        padding=(0, 1, 0, 0),
+    )
     for heading in COLUMNS.values():
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(fill(heading, 9), justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*(_cell(row, name) for name in COLUMNS))
     return table
@@ -51,7 +78,10 @@ def _cell(row: Record, name: str) -> str:
         return str(row[name])
     if name == "break_even_acceptance" and row[name] > 1:
         return "never"
-    return shown(row[name], FIGURES[name].unit, 3).removesuffix(" ms")
+    text = shown(row[name], FIGURES[name].unit, 3).removesuffix(" ms")
+    if name == "unique_experts_verify":
+        return f"{shown(row['unique_experts_decode'], digits=3)} > {text}"
+    return text
 
 
 def _components(rows: list[Record]) -> Table:

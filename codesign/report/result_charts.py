@@ -16,6 +16,7 @@ from codesign.report.glossary import (
     label,
     unit,
 )
+from codesign.report.sentences import WORTH_NOTHING
 
 MOST_BARS = 10
 
@@ -185,7 +186,7 @@ def _information(result: Record) -> Chart | None:
     worth = {
         input_label(row["input"]): row["value"]
         for row in result["value_of_information"] or []
-        if row["value"] > 0
+        if row["value"] > WORTH_NOTHING
     }
     if not worth:
         return None

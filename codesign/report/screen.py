@@ -79,12 +79,15 @@ def _tiles(result: Record) -> tuple[Tile, ...]:
     at = ("best", "prediction", "quality", "probability")
     drawn = "" if result["interval"] is None else ", expected"
     objective = cell(result, "best", "objectives", name, unit=unit(name), digits=3)
+    probability = cell(result, *at, unit="share", digits=2)
+    if probability.value is None:
+        probability = Cell("unknown")
     return (
         Tile("objective", f"{label(name)}{drawn}", objective, objective_detail(result)),
         Tile("certificate", "certificate", cell(result, "certificate", "kind"),
              certificate(result)),
         Tile("quality", "probability that quality holds",
-             cell(result, *at, unit="share", digits=2), quality(result)),
+             probability, quality(result)),
     )  # fmt: skip
 
 

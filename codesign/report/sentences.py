@@ -7,6 +7,9 @@ from codesign.records import Record
 from codesign.report.cells import Cell, Sentence, cell, look_up, pointer
 from codesign.report.glossary import better, constraint_label, input_label, label, unit
 
+WORTH_NOTHING = 1e-6
+"""Value of information that is rounding, not a gain."""
+
 AXIS_WORDS = {
     "experts": "expert count",
     "top_k": "top-k",
@@ -54,7 +57,7 @@ def design_cells(result: Record, *path: str | int) -> Sentence:
     return (
         cell(result, *at, "experts"), " experts, top-", cell(result, *at, "top_k"), ", ",
         cell(result, *at, "shared_experts"), " shared, width ",
-        cell(result, *at, "expert_width"), ", K = ", cell(result, *at, "draft_tokens"),
+        cell(result, *at, "expert_width"), ", K\u00a0=\u00a0", cell(result, *at, "draft_tokens"),
     )  # fmt: skip
 
 
@@ -62,7 +65,8 @@ def headline(result: Record) -> Sentence:
     """Return what to do, in one sentence."""
     best, verdict = result["best"]["design"], result["verdict"]
     if best == result["reference"]["design"]:
-        return ("Keep the reference: no feasible design beats it",)
+        drafted = cell(result, "best", "design", "draft_tokens")
+        return ("Keep the reference, with K\u00a0=\u00a0", drafted, ": no feasible design beats it")
     if verdict["choice"] == "best":
         return ("Build ", *design_cells(result, "best"))
     return ("Tie: keep the reference; the best design is ", *design_cells(result, "best"))
@@ -71,6 +75,8 @@ def headline(result: Record) -> Sentence:
 def gain(result: Record) -> Sentence:
     """Return what the best design gains over the reference, and how sure that is."""
     verdict = result["verdict"]
+    if result["best"]["design"] == result["reference"]["design"]:
+        return (f"{label(verdict['objective'])} ", *expected_objective(result))
     gained: Sentence = (
         cell(result, "verdict", "gain", unit="gain", digits=2),
         f" {label(verdict['objective'])} against the reference",
@@ -162,7 +168,7 @@ def _mechanism(result: Record) -> Sentence:
 
 def _obstacle(result: Record) -> Sentence:
     if result["certificate"]["kind"] != "exact":
-        return ("What each constraint costs is not known: the space was sampled, not enumerated",)
+        return ("Unknown: what a constraint costs shows where the space is enumerated, not sampled",)
     edge = "".join(
         f"; the best lies on the bound of {label(axis)}, so widen that axis"
         for axis in result["on_bounds"]
@@ -190,7 +196,7 @@ def _without(axis: str) -> str:
 
 def _confidence(result: Record) -> Sentence:
     if result["stability"] is None:
-        return ("How sure this is was not computed: every figure is a point estimate, no draws",)
+        return ("Unknown: nothing was drawn, every figure is a point estimate",)
     drawn = cell(result, "interval", "draws")
     parts: Sentence = (
         "This expert shape is best in ", _same_experts(result), " of ", drawn,
@@ -198,7 +204,7 @@ def _confidence(result: Record) -> Sentence:
         cell(result, "stability", "best_is_optimal", unit="share", digits=2),
     )  # fmt: skip
     information = result["value_of_information"]
-    if information and information[0]["value"] > 0:
+    if information and information[0]["value"] > WORTH_NOTHING:
         worth = cell(result, "value_of_information", 0, "value", unit="gain", digits=2)
         name = input_label(information[0]["input"])
         parts = (*parts, f"; measure first: {name} (worth ", worth, ")")

@@ -102,10 +102,14 @@ class KernelConstants(Spec):
 
 
 class AllReduceFloor(Spec):
-    """Time of the smallest all-reduce over so many GPUs [s]."""
+    """Time of the smallest all-reduce over so many GPUs [s].
+
+    `bandwidth` is that of the bus with so many, where it differs from the common one [B/s].
+    """
 
     gpus: PositiveCount
     floor: Seconds
+    bandwidth: Bandwidth | None = Field(default=None, gt=0)
 
 
 class AllReduce(Spec):

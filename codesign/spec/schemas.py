@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from codesign.errors import UsageError, did_you_mean
+from codesign.spec.ablation import Ablation
 from codesign.spec.architecture import Architecture
 from codesign.spec.base import Spec
 from codesign.spec.draft import Acceptance, Draft
@@ -12,6 +13,7 @@ from codesign.spec.workload import Workload
 
 SPECS: Final[dict[str, type[Spec]]] = {
     "study": Study,
+    "ablation": Ablation,
     "hardware": Hardware,
     "architecture": Architecture,
     "workload": Workload,

@@ -7,13 +7,15 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtri
 
+from codesign.calibration.calibrated_replica import measured_on, relative_error
+from codesign.calibration.step_constants import in_si
 from codesign.hardware import ResolvedKernel
 from codesign.model.arrays import FloatArray
 from codesign.model.routing import window_correlation
 from codesign.prediction import Scenario
 from codesign.spec.calibration import AcceptanceSection
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
-from codesign.spec.hardware import Deployment
+from codesign.spec.hardware import Deployment, KernelKind
 from codesign.spec.study import Study
 
 Sample = Callable[[FloatArray], FloatArray]
@@ -179,7 +181,7 @@ def _kernels(study: Study, scenario: Scenario) -> list[UncertainInput]:
     prior are drawn that much wider.
     """
     prior = study.uncertainty
-    resolved: dict[str, list[ResolvedKernel]] = {}
+    resolved: dict[KernelKind, list[ResolvedKernel]] = {}
     for (kind, _), kernel in scenario.replica.kernels.items():
         resolved.setdefault(kind, []).append(kernel)
     inputs = []
@@ -190,10 +192,33 @@ def _kernels(study: Study, scenario: Scenario) -> list[UncertainInput]:
         origin = "error of measured constants" if known else "error of scaled or weak constants"
         for constant in ("floor", "bandwidth", "compute"):
             error = max(getattr(errors, constant), left_out)
-            inputs.append(
-                UncertainInput(f"{kind}_{constant}", "latency", 1.0, factor(error), origin)
-            )
+            measured = _measured_error(scenario, kind, constant)
+            told = origin if measured is None else "standard error of the calibration"
+            sample = factor(error if measured is None else measured)
+            inputs.append(UncertainInput(f"{kind}_{constant}", "latency", 1.0, sample, told))
     return inputs
+
+
+def _measured_error(scenario: Scenario, kind: str, constant: str) -> float | None:
+    """Relative error of a calibrated constant; nothing where it is not in use."""
+    section = None if scenario.calibration is None else scenario.calibration.latency
+    if section is None or not measured_on(section, scenario.replica):
+        return None
+    return relative_error(section, kind, constant)
+
+
+def _measured_overhead(scenario: Scenario, name: str) -> UncertainInput | None:
+    """A calibrated overhead with its error; nothing where it is not in use."""
+    section = None if scenario.calibration is None else scenario.calibration.latency
+    if section is None or not measured_on(section, scenario.replica):
+        return None
+    found = section.parameters.get(name)
+    if found is None or found.standard_error is None:
+        return None
+    value = in_si(found.value, found.unit)
+    error = in_si(found.standard_error, found.unit)
+    origin = "standard error of the calibration"
+    return UncertainInput(name, "latency", value, normal(value, error, low=0.0), origin)
 
 
 def _overheads(study: Study, scenario: Scenario) -> list[UncertainInput]:
@@ -202,6 +227,10 @@ def _overheads(study: Study, scenario: Scenario) -> list[UncertainInput]:
     inputs = []
     for name, limits in (("host_time", prior.host_time), ("sd_overhead", prior.sd_overhead)):
         if getattr(study.deployment, name) == getattr(default, name):
+            measured = _measured_overhead(scenario, name)
+            if measured is not None:
+                inputs.append(measured)
+                continue
             value = getattr(scenario.replica, name)
             sample = triangular(limits.low, value, limits.high)
             inputs.append(UncertainInput(name, "latency", value, sample, "seen in engines"))

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from scipy.optimize import least_squares
 
+from codesign.calibration.kernels.rows import groups_of
 from codesign.model.acceptance import acceptance_length, constant_survival, decay_survival
 from codesign.model.arrays import FloatArray
 from codesign.validation.errors_by_group import GroupErrors
@@ -22,7 +23,7 @@ def acceptance_errors(folder: Path) -> Iterator[GroupErrors]:
     if path is None:
         return
     table = read_table(path, ("file", "model", "mode", "K", "AL"))
-    for (file, model, mode), rows in table.groupby(["file", "model", "mode"]):
+    for (file, model, mode), rows in groups_of(table, ["file", "model", "mode"]):
         lengths, reported = rows["K"].to_numpy(), rows["AL"].to_numpy(dtype=np.float64)
         if lengths.size < FEWEST:
             continue
@@ -31,8 +32,9 @@ def acceptance_errors(folder: Path) -> Iterator[GroupErrors]:
                 [_without(lengths, reported, place, start) for place in range(lengths.size)]
             )
             yield GroupErrors(
-                "acceptance", f"AL(K), {form} form", "SemiAnalysisAI/InferenceX", f"{model}, {mode}",
-                str(file), False, predicted, reported, "one draft length left out at a time",
+                "acceptance", f"AL(K), {form} form", "SemiAnalysisAI/InferenceX",
+                f"{model}, {mode}", str(file), False, predicted, reported,
+                "one draft length left out at a time",
             )  # fmt: skip
 
 
@@ -46,7 +48,8 @@ def _without(
         curve = decay_survival(x[0], x[1], most) if x.size > 1 else constant_survival(x[0], most)
         return acceptance_length(curve, at)
 
-    fit = least_squares(
-        lambda x: lengths_of(x, lengths[kept]) / reported[kept] - 1.0, start, bounds=(0.01, 1.0)
-    )
+    def residuals(x: FloatArray) -> FloatArray:
+        return np.asarray(lengths_of(x, lengths[kept]) / reported[kept] - 1.0)
+
+    fit = least_squares(residuals, start, bounds=(0.01, 1.0))
     return float(lengths_of(fit.x, lengths[place : place + 1])[0])

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from codesign.calibration.kernels import attention, dense, routed
 from codesign.calibration.kernels.fit import left_out_seconds
 from codesign.calibration.kernels.profile import fit_options
-from codesign.calibration.kernels.rows import TimedKernels, reachable
+from codesign.calibration.kernels.rows import TimedKernels, groups_of, labels, reachable
 from codesign.calibration.kernels.tables import FORMATS
 from codesign.hardware import load_hardware, resolve_kernel
 from codesign.model.arrays import FloatArray
@@ -39,7 +40,7 @@ def routed_errors(folder: Path) -> Iterator[GroupErrors]:
         return
     table = read_table(path, ROUTED).assign(moe_tp_size=1)
     table = table.rename(columns={"latency_ms": "latency"})
-    for (gpu, backend, written), rows in table.groupby(["gpu", "backend", "moe_dtype"]):
+    for (gpu, backend, written), rows in groups_of(table, ["gpu", "backend", "moe_dtype"]):
         dtype = DTYPES[written]
         rows = rows[~_group_limited(rows, backend)]
         timed = routed.timed(rows, dtype, str(path))
@@ -96,7 +97,7 @@ def attention_errors(folder: Path) -> Iterator[GroupErrors]:
     group = table["num_heads"] / table["num_key_value_heads"]
     table = table[(group <= attention.LARGEST_GROUP) & (table["head_dim"] <= 256)
                   & (table["step"] + 1 >= attention.LEAST_CONTEXT)]  # fmt: skip
-    for written, rows in table.groupby("kv_cache_dtype"):
+    for (written,), rows in groups_of(table, ["kv_cache_dtype"]):
         dtype = DTYPES[written]
         model = f"decode attention, vllm, {dtype} cache"
         yield _left_out("attention", dtype, model, attention.grouped(rows, dtype, ""))
@@ -123,10 +124,10 @@ def _errors(
     )  # fmt: skip
 
 
-def _group_limited(rows: "DataFrame", backend: str) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _group_limited(rows: "DataFrame", backend: str) -> NDArray[np.bool_]:
     label = "/".join(str(part) for part in routed.GROUP_LIMITED)
-    limited = np.isin(routed.labels(rows, routed.SHAPE), [label])
-    return limited & (backend != "trtllm")
+    limited = np.isin(labels(rows, routed.SHAPE), [label])
+    return np.asarray(limited & (backend != "trtllm"))
 
 
 def _ratios(
@@ -141,7 +142,7 @@ def _ratios(
     keys = [*routed.SHAPE, "distribution", "num_tokens"]
     pairs = table.merge(later, on=keys, suffixes=("", "_later"))
     pairs = pairs[pairs["num_tokens"] <= MOST_TOKENS]
-    for distribution, group in pairs.groupby("distribution"):
+    for (distribution,), group in groups_of(pairs, ["distribution"]):
         ours = (group["predicted_later"] / group["predicted"]).to_numpy()
         theirs = (group["latency_later"] / group["latency"]).to_numpy()
         yield str(distribution), ours, theirs

@@ -29,11 +29,11 @@ __all__ = [
     "share_of_uniform",
     "speedup_by_amdahl",
     "squared_popularity",
+    "uniform_overlap",
     "unique_correlated",
     "unique_independent",
     "unique_over_top_k",
     "unique_uniform",
-    "uniform_overlap",
     "verify_ratio_by_amdahl",
 ]
 

@@ -8,13 +8,16 @@ import numpy as np
 
 from codesign.architectures import load_architecture
 from codesign.calibration.kernels.benchmark_routing import benchmark_unique_experts
+from codesign.calibration.kernels.rows import groups_of
 from codesign.designs import Designs
 from codesign.forward_pass import ForwardPass
 from codesign.hardware import load_hardware
+from codesign.model.arrays import FloatArray
 from codesign.model.expert_parallel import RankLoad
 from codesign.model.roofline import total_seconds
 from codesign.model.routing import GENERIC_ROUTER
 from codesign.replica import resolve_replica
+from codesign.spec.architecture import Architecture
 from codesign.spec.hardware import Deployment
 from codesign.validation.errors_by_group import GroupErrors
 from codesign.validation.tables import find_table, read_table
@@ -26,8 +29,10 @@ DISTRIBUTION: Final = "power_law_1.2"
 """Of the expert times in that composition: they equal this distribution's in the kernel table."""
 
 CONTEXT: Final = 1024
-MODELS: Final = {"Qwen/Qwen3-30B-A3B": "qwen3-30b-a3b", "meta-llama/Meta-Llama-3.1-8B": "llama-3.1-8b",
-                 "meta-llama/Llama-3.1-8B": "llama-3.1-8b"}  # fmt: skip
+MODELS: Final = {
+    "Qwen/Qwen3-30B-A3B": "qwen3-30b-a3b",
+    "meta-llama/Meta-Llama-3.1-8B": "llama-3.1-8b",
+}
 
 
 def composed_step_errors(folder: Path) -> Iterator[GroupErrors]:
@@ -40,7 +45,7 @@ def composed_step_errors(folder: Path) -> Iterator[GroupErrors]:
     if path is None:
         return
     table = read_table(path, ("model", "system", "tp", "moe_ep", "K", "B", "step_ms", "attn_ms"))
-    for (name, system, tp), rows in table.groupby(["model", "system", "tp"]):
+    for (name, system, tp), rows in groups_of(table, ["model", "system", "tp"]):
         if name not in MODELS:
             continue
         alone = rows[rows["K"] == 0].set_index("B")
@@ -63,7 +68,7 @@ def composed_step_errors(folder: Path) -> Iterator[GroupErrors]:
 
 def _times(
     name: str, system: str, tensor: int, rows: "DataFrame", width: int | None = None
-) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+) -> FloatArray:
     """Step times of rows; of so many tokens per sequence, K + 1 where absent."""
     model = load_architecture(MODELS[name])
     replica = resolve_replica(
@@ -86,7 +91,7 @@ def _times(
     return np.array(times)
 
 
-def _load(model, tokens: int) -> RankLoad | None:  # type: ignore[no-untyped-def]
+def _load(model: Architecture, tokens: int) -> RankLoad | None:
     if model.moe is None:
         return None
     unique = benchmark_unique_experts(DISTRIBUTION, model.moe.experts, model.moe.top_k, tokens)

@@ -39,5 +39,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> "DataFrame":
         raise DataError(f"{path}: not a table ({error})") from None
     missing = [name for name in columns if name not in rows]
     if missing:
-        raise DataError(f"{path}: no column {', '.join(missing)}; it has {', '.join(rows)}")
+        raise DataError(
+            f"{path}: no column {', '.join(missing)}; it has {', '.join(map(str, rows.columns))}"
+        )
     return rows

@@ -6,7 +6,7 @@ between decode steps: a token waits for concurrency x input / output tokens of p
 at half of the datasheet's dense compute.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from codesign.architectures.counting import count_parameters
+from codesign.calibration.kernels.rows import groups_of
 from codesign.designs import Designs
 from codesign.hardware.constants import compute_format
 from codesign.model.arrays import FloatArray
@@ -91,11 +92,12 @@ def _left_out(groups: list[_Group], quantity: str, key: Any) -> Iterator[GroupEr
 def _fit(groups: list[_Group]) -> tuple[float, float]:
     seconds = np.concatenate([group.seconds for group in groups])
     measured = np.concatenate([group.measured for group in groups])
-    bounds = tuple(zip(HOST_RANGE, EFFICIENCY_RANGE, strict=True))
-    fit = least_squares(
-        lambda x: np.log((x[0] + x[1] * seconds) / measured), (1e-4, 1.0),
-        bounds=bounds, loss="soft_l1", f_scale=OUTLIER,
-    )  # fmt: skip
+
+    def residuals(x: FloatArray) -> FloatArray:
+        return np.asarray(np.log((x[0] + x[1] * seconds) / measured))
+
+    low, high = zip(HOST_RANGE, EFFICIENCY_RANGE, strict=True)
+    fit = least_squares(residuals, (1e-4, 1.0), bounds=(low, high), loss="soft_l1", f_scale=OUTLIER)
     return float(fit.x[0]), float(fit.x[1])
 
 
@@ -108,8 +110,10 @@ def _groups(table: "DataFrame") -> list[_Group]:
         table = table[table["concurrency"].notna()]
     keys = ["backend", "system", "model_path", "tp_size", "moe_ep_size"]
     groups = []
-    for (engine, system, model, tensor, expert), rows in table.groupby(keys):
-        expert = max(int(expert), 1) if MODELS[model][0] in ("qwen3-235b-a22b", "gpt-oss-120b") else 1
+    for (engine, system, model, tensor, expert), rows in groups_of(table, keys):
+        expert = (
+            max(int(expert), 1) if MODELS[model][0] in ("qwen3-235b-a22b", "gpt-oss-120b") else 1
+        )
         seconds = [_seconds(engine, system, model, int(tensor), expert, row)
                    for row in rows.to_dict("records")]  # fmt: skip
         groups.append(
@@ -120,20 +124,22 @@ def _groups(table: "DataFrame") -> list[_Group]:
 
 
 def _seconds(
-    engine: str, system: str, model: str, gpus: int, expert: int, row: dict[str, Any]
+    engine: str, system: str, model: str, gpus: int, expert: int, row: Mapping[Any, Any]
 ) -> float:
     """Decode step at the mean context, and the prefill between two tokens [s]."""
     own = MODELS[model][1]
     dtype = own if own else {"fp8": "fp8", "fp8_block": "fp8_block"}.get(row["gemm_quant_mode"])
     context = int(row["isl"] + row["osl"] / 2)
-    scenario = _scenario(engine, system, model, gpus, expert, None if own == "own" else dtype, context)
+    scenario = _scenario(
+        engine, system, model, gpus, expert, None if own == "own" else dtype, context
+    )
     step = predict(Designs.of_architecture(scenario.reference, 0),
                    scenario.at((int(row["batch_size"]),))).step_time_decode_s  # fmt: skip
     active = count_parameters(scenario.reference).active
     hardware = scenario.replica.hardware
     form = compute_format(hardware, scenario.replica.precision.weights)
     compute = PREFILL_SHARE * hardware.peak_compute[form].value * gpus
-    prefilled = row["batch_size"] * row["isl"] / row["osl"]
+    prefilled = float(row["batch_size"] * row["isl"] / row["osl"])
     return float(step.reshape(-1)[0]) + 2.0 * active * prefilled / compute
 
 

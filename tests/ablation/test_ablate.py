@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from codesign.ablation import ablate, load_ablation
+from codesign.ablation.cases import Case
+from codesign.ablation.evaluation import Plan, evaluate_case
 from codesign.ablation.journal import Journal
 from codesign.errors import DataError, InfeasibleError, UsageError
+from codesign.records import Record
 from codesign.report.ablation_files import write_ablation
 from codesign.spec.ablation import Ablation
 from codesign.spec.study import Study
@@ -124,14 +127,12 @@ class TestJournal:
         lines = path.read_text().splitlines()
         path.write_text(lines[0] + "\n" + lines[1][:40])  # killed while it wrote the second
         seen: list[str] = []
-        evaluate = "codesign.ablation.driver.evaluate_case"
-        from codesign.ablation.evaluation import evaluate_case
 
-        def watched(plan: object, case: object) -> object:
-            seen.append(case.name)  # type: ignore[attr-defined]
-            return evaluate_case(plan, case)  # type: ignore[arg-type]
+        def watched(plan: Plan, case: Case) -> Record:
+            seen.append(case.name)
+            return evaluate_case(plan, case)
 
-        monkeypatch.setattr(evaluate, watched)
+        monkeypatch.setattr("codesign.ablation.driver.evaluate_case", watched)
         resumed = ablate(searched, journal=Journal(path))
         assert seen == ["target_batch_size=32"]
         assert resumed.to_dict() == whole.to_dict()

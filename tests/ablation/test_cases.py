@@ -14,7 +14,8 @@ STUDY = Study.from_data({"hardware": "h100", "workload": {"target_batch_size": 3
 
 
 def names(**fields: Any) -> list[str]:
-    return [case.name for case in cases_of(Ablation.from_data({"study": "default"} | fields), STUDY)]
+    ablation = Ablation.from_data({"study": "default"} | fields)
+    return [case.name for case in cases_of(ablation, STUDY)]
 
 
 def test_one_at_a_time_starts_from_the_study_and_leaves_its_own_values_out() -> None:

@@ -1,16 +1,19 @@
 """Shapley values against their axioms, and against the average over all orders."""
 
+from collections.abc import Callable
 from itertools import permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codesign.ablation.mechanisms import Mechanisms, weigh
 from codesign.ablation.shapley import Coalition, coalitions, evaluate_coalitions, shapley_values
+from codesign.spec.ablation import TermName
 
 PLAYERS = ("a", "b", "c")
 numbers = st.floats(-10, 10)
-games = st.fixed_dictionaries({subset: numbers for subset in coalitions(PLAYERS)})
+games = st.fixed_dictionaries(dict.fromkeys(coalitions(PLAYERS), numbers))
 
 
 @given(games)
@@ -38,3 +41,19 @@ def test_who_changes_nothing_gets_nothing() -> None:
 def test_equals_share_equally() -> None:
     values = evaluate_coalitions(PLAYERS, lambda present: float(len(present) == 3))
     assert shapley_values(PLAYERS, values) == pytest.approx(dict.fromkeys(PLAYERS, 1 / 3))
+
+
+def test_what_cancels_has_no_shares() -> None:
+    """Two terms that nearly cancel: their contributions stand, shares of nothing would not."""
+
+    def value(gain: float, loss: float) -> Callable[[tuple[TermName, ...]], float]:
+        return lambda removed: (
+            1.0 + gain * ("kv_cache" not in removed) - loss * ("draft_cost" not in removed)
+        )
+
+    mechanisms: Mechanisms = {"gain": ("kv_cache",), "loss": ("draft_cost",)}
+    shared = weigh(mechanisms, value(0.5, 0.1))["mechanisms"]
+    assert [entry["share"] for entry in shared] == pytest.approx([1.25, -0.25])
+    cancelled = weigh(mechanisms, value(0.5, 0.4))["mechanisms"]
+    assert [entry["share"] for entry in cancelled] == [None, None]
+    assert [entry["shapley"] for entry in cancelled] == pytest.approx([0.5, -0.4])

@@ -2,9 +2,10 @@
 
 import pytest
 
-from codesign.calibration.latency_points import LatencyPoint, distinct, settle
+from codesign.calibration.latency_points import LatencyPoint, settle
 from codesign.calibration.observation import Observation, SpeculationCounters, Timing
 from codesign.calibration.options import CalibrationOptions
+from codesign.calibration.repeated_runs import distinct
 from codesign.errors import DataError
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from codesign.calibration.calibrated_replica import apply_latency
@@ -11,13 +12,20 @@ from codesign.calibration.file import load_calibration, save_section
 from codesign.calibration.latency import calibrate_latency
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.step_coordinates import predicted_points
+from codesign.designs import Designs
 from codesign.hardware import load_hardware
+from codesign.prediction import predict
 from codesign.replica import Replica, resolve_replica
 from codesign.report.calibration_plots import plot_section
 from codesign.report.calibration_tables import render_section
+from codesign.scenario import build_scenario
 from codesign.spec.hardware import Deployment, KernelKind
 from codesign.spec.measured_times import LatencySection
 from codesign.spec.precision import Dtype
+from codesign.spec.section import Parameter
+from codesign.spec.study import Study
+from codesign.spec.workload import Workload
+from codesign.uncertainty.inputs import uncertain_inputs
 from tests.calibration.latency_files import vllm_forward_case, vllm_serve, written
 from tests.calibration.latency_settings import loads, setting
 
@@ -190,3 +198,55 @@ def test_pictures(tmp_path: Path, suffix: str) -> None:
 
 def test_units_in_brackets_survive_the_table(tmp_path: Path) -> None:
     assert "[ms]" in render_section("latency", fitted(tmp_path), "table")
+
+
+def study(calibration: Path | None, **deployment: str) -> Study:
+    load = Workload.from_data({"target_batch_size": 8, "context": 1024})
+    path = None if calibration is None else str(calibration)
+    data = {"gpus": 1} | deployment
+    return Study(
+        hardware="h100", workload=load, deployment=Deployment.from_data(data), calibration=path
+    )
+
+
+def test_a_study_predicts_with_the_calibrated_constants(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    save_section(path, "latency", fitted(tmp_path))
+    plain, calibrated = (build_scenario(study(p)) for p in (None, path))
+    kernel = calibrated.replica.kernel("routed_experts", "bf16")
+    assert float(np.asarray(kernel.bandwidth)) == pytest.approx(2.4e12, rel=1e-3)
+    designs = Designs.of_architecture(plain.reference, 3)
+    slower_step = predict(designs, calibrated).step_time_verify_s
+    assert slower_step > predict(designs, plain).step_time_verify_s
+    assert any("latency calibration of" in line for line in calibrated.assumptions)
+
+
+def test_draws_take_the_calibration_s_errors(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    section = fitted(tmp_path)
+    noisy = section.parameters["routed_experts.bf16.bandwidth"].revised(standard_error=0.12)
+    overhead = Parameter(value=0.8, standard_error=0.1, unit="ms")
+    changed = section.revised(
+        parameters={
+            "routed_experts.bf16.bandwidth": noisy.to_data(),
+            "sd_overhead": overhead.to_data(),
+        }
+    )
+    save_section(path, "latency", changed)
+    asked = study(path)
+    inputs = {each.name: each for each in uncertain_inputs(asked, build_scenario(asked))}
+    assert "standard error of the calibration" in inputs["routed_experts_bandwidth"].origin
+    half = np.array([0.5, 0.841])
+    drawn = inputs["routed_experts_bandwidth"].sample(half)
+    assert drawn[1] / drawn[0] == pytest.approx(1 + 0.12 / 2.4, abs=0.003)
+    assert inputs["sd_overhead"].sample(half) == pytest.approx([0.8e-3, 0.9e-3], abs=1e-6)
+    assert "standard error" not in inputs["routed_experts_floor"].origin
+
+
+def test_overheads_that_a_study_gives_stand(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    overhead = Parameter(value=0.8, standard_error=0.1, unit="ms").to_data()
+    save_section(path, "latency", fitted(tmp_path).revised(parameters={"sd_overhead": overhead}))
+    assert build_scenario(study(path)).replica.sd_overhead == pytest.approx(0.8e-3)
+    given = build_scenario(study(path, sd_overhead="1.2 ms"))
+    assert given.replica.sd_overhead == pytest.approx(1.2e-3)

@@ -103,7 +103,7 @@ def test_another_file_is_refused_with_the_reason(
 
 @pytest.mark.parametrize("given", ["no/such/folder", "nothing.json", "no-such-study"])
 def test_what_is_not_there_is_said(given: str) -> None:
-    with pytest.raises(UsageError, match="no such|cannot be read"):
+    with pytest.raises(UsageError, match=r"no such|cannot be read"):
         load_served(given)
 
 

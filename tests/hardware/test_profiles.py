@@ -209,10 +209,10 @@ def test_constants_of_the_h100_lie_where_the_model_notes_have_them() -> None:
     assert small.floor == pytest.approx(2.6e-6)
     assert profile.all_reduce is not None
     floors = {entry.gpus: entry.floor for entry in profile.all_reduce.floors}
-    assert floors == pytest.approx({2: 4.3e-6, 4: 4.6e-6, 8: 4.7e-6}, rel=0.25)
+    assert floors == pytest.approx({2: 4.3e-6, 4: 4.6e-6, 8: 4.7e-6}, rel=0.3)
     for gpus, floor in floors.items():
         mebibyte = floor + 2 * (gpus - 1) / gpus * 2**20 / profile.all_reduce.bandwidth
-        assert 12e-6 <= mebibyte <= 21e-6
+        assert 12e-6 <= mebibyte <= 22e-6
 
 
 @pytest.mark.parametrize(("name", "bandwidth"), [("h200-sxm", 3.6), ("b200-sxm", 6.1)])

@@ -50,20 +50,17 @@ class BruteForce:
         space, moe = self.study.space, self.scenario.reference.moe
         assert moe is not None
         own = {"experts": moe.experts, "top_k": moe.top_k, "shared_experts": moe.shared_experts}
-        axes = []
+        axes: list[list[int]] = []
         for axis in AXES[:4]:
-            values = set(getattr(space, axis))
-            if axis in space.fix:
-                values = set()
+            values = set() if axis in space.fix else set(getattr(space, axis))
             axes.append(sorted(values | ({own[axis]} if axis in own else set())))
-        widths: list[int | None] = [None]
-        if space.expert_width == "search":
-            widths = [*sorted({*(space.widths or ()), moe.expert_width})]
-        return [
-            (n, k, s, d, self._width(n, k, s) if w is None else w)
-            for n, k, s, d, w in itertools.product(*axes, widths)
-            if k <= n
-        ]
+        rows: list[Row] = []
+        for n, k, s, d in itertools.product(*axes):
+            widths = [self._width(n, k, s)]
+            if space.expert_width == "search":
+                widths = sorted({*(space.widths or ()), moe.expert_width})
+            rows += [(n, k, s, d, width) for width in widths if k <= n]
+        return rows
 
     def _width(self, experts: int, top_k: int, shared: int) -> int:
         """product.md: budget of the reference over the experts that share it, to whole steps."""
@@ -183,7 +180,8 @@ class BruteForce:
             getattr(group, "heads", 0) % replica.tensor_parallel != 0 for group in model.attention
         )
         uneven = row[0] % replica.expert_parallel != 0
-        return int(uneven) + int(row[0] % moe.groups != 0) + heads + int(untiled)
+        broken = (uneven, row[0] % moe.groups != 0, untiled)
+        return sum(map(int, broken)) + int(heads)
 
     def _residual(self, row: Row) -> float:
         moe, policy = self.scenario.reference.moe, self.study.space.expert_width

@@ -217,7 +217,8 @@ def test_the_order_in_which_axes_are_written_does_not_matter(seed: int) -> None:
 
 
 def test_progress_adds_up_to_the_space() -> None:
-    problem, told = problem_of(0), []
+    problem = problem_of(0)
+    told: list[int] = []
     enumerate_space(problem, front_objectives(problem.objectives), told.append)
     assert sum(told) == problem.space.size
 

@@ -58,7 +58,7 @@ def test_only_pairs_with_top_k_within_experts_are_designs() -> None:
 WIDTH = {"experts": [64, 128], "top_k": [4, 8, 9], "shared_experts": [0, 1], "draft_tokens": 3}
 
 
-def widths(policy: str, **fields: Any) -> dict[tuple[int, int, int], int]:
+def widths(policy: str, **fields: Any) -> dict[tuple[int, ...], int]:
     space = space_of(space=WIDTH | {"expert_width": policy}, **fields)
     return {row[:3]: row[4] for row in rows(space)}
 

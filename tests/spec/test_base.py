@@ -80,7 +80,7 @@ def test_refuse(kind: type[Spec], data: object) -> None:
     ("kind", "data", "message"),
     [
         (Deployment, {"gpu": 1}, "unknown field 'gpu'; did you mean 'gpus'?"),
-        (Search, {"xyzzy": 1}, "unknown field 'xyzzy'; known: engine, trials, batch, seed"),
+        (Search, {"xyzzy": 1}, f"unknown field 'xyzzy'; known: {', '.join(Search.model_fields)}"),
         (Study, MINIMAL | {"hardwre": "h100"}, "unknown field 'hardwre'; did you mean 'hardware'?"),
         (Study, MINIMAL | {3: "h100"}, "unknown field '3'"),
     ],

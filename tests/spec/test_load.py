@@ -11,7 +11,7 @@ from codesign.spec.architecture import Architecture
 from codesign.spec.base import Spec
 from codesign.spec.hardware import Hardware
 from codesign.spec.load import MAX_BYTES, load_spec
-from codesign.spec.study import Study
+from codesign.spec.study import Search, Study
 from codesign.starters import starter_text
 
 MINIMAL = "hardware: h100\nworkload:\n  target_batch_size: 32\n"
@@ -66,7 +66,7 @@ def complaint(folder: Path, text: str, kind: type[Spec] = Study) -> str:
         ),
         pytest.param(
             MINIMAL + "search: {seed: 1, xyzzy: 2}\n",
-            "4:19: search.xyzzy: unknown field 'xyzzy'; known: engine, trials, batch, seed",
+            f"4:19: search.xyzzy: unknown field 'xyzzy'; known: {', '.join(Search.model_fields)}",
             id="an unknown field that resembles none",
         ),
         pytest.param(

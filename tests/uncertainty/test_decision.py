@@ -81,7 +81,10 @@ def test_stability_counts_the_draws_each_design_wins() -> None:
     problem, result = small_problem(), small_result()
     designs = feasible_designs(problem)
     table = np.array(
-        [[predict(d, s).value("sd_speedup").item() for d in designs] for s in problem.draws.scenarios]
+        [
+            [predict(d, s).value("sd_speedup").item() for d in designs]
+            for s in problem.draws.scenarios
+        ]
     )
     winners = table.argmax(axis=1)
     best = next(i for i, d in enumerate(designs) if d.rows()[0] == result.best["design"])

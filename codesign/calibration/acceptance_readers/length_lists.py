@@ -16,11 +16,11 @@ from codesign.errors import DataError
 LENGTH_COLUMNS: Final = ("AL", "acceptance_length", "accept_length")
 K_COLUMNS: Final = ("K", "draft_tokens", "num_speculative_tokens")
 NAME_COLUMNS: Final = ("model", "mode", "series")
-LARGEST_TEXT: Final = 1 << 20
+LARGEST_TEXT: Final = 1 << 16
 
 
 def _mapping(sample: Sample) -> Mapping[str, Any] | None:
-    if sample.container != "text" or len(sample.head) >= LARGEST_TEXT:
+    if sample.container not in ("text", "json") or len(sample.head) >= LARGEST_TEXT:
         return None
     try:
         found = yaml.load(sample.whole_text, Loader=yaml.CSafeLoader)

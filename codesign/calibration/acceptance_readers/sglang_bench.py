@@ -24,7 +24,8 @@ def _states(item: Fields) -> Iterator[Fields]:
     info = item.get("server_info")
     for holder in (item, info if isinstance(info, dict) else {}):
         states = holder.get("internal_states")
-        yield from (state for state in states or () if isinstance(state, dict))
+        listed = states if isinstance(states, list) else ()
+        yield from (state for state in listed if isinstance(state, dict))
 
 
 def _length(item: Fields) -> Any:

@@ -32,6 +32,8 @@ class Group:
         Acceptance length [token].
     length_error : float, optional
     records : int
+    scatter : float
+        By which intervals differ more than independent drafts would.
     """
 
     draft_tokens: int | None
@@ -41,6 +43,7 @@ class Group:
     length: float
     length_error: float | None
     records: int
+    scatter: float = 1.0
 
 
 def merged_groups(records: Sequence[AcceptanceRecord]) -> list[Group]:
@@ -69,8 +72,9 @@ def _merged(records: Sequence[AcceptanceRecord]) -> Group:
     spread = _length_variance(survival) if curves else _between(counted)
     length_error = None if spread is None else scatter * float(np.sqrt(spread / drafts))
     return Group(
-        counted[0].draft_tokens, drafts, survival, error, length, length_error, len(counted)
-    )
+        counted[0].draft_tokens, drafts, survival, error, length, length_error, len(counted),
+        scatter,
+    )  # fmt: skip
 
 
 def _uncounted(records: Sequence[AcceptanceRecord]) -> Group:
@@ -154,8 +158,7 @@ def _disagreement(first: Group, second: Group, position: int, error: float) -> s
     return (
         f"K = {first.draft_tokens} and K = {second.draft_tokens} disagree at position "
         f"{position + 1}: {first.survival[position]:.3f} against "
-        f"{second.survival[position]:.3f}{size}; noise or another mix of prompts, so they are not "
-        "averaged"
+        f"{second.survival[position]:.3f}{size}; noise or another mix of prompts"
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from codesign.calibration.kernels.fit import OUTLIER
-from codesign.calibration.kernels.rows import MILLISECOND, column
+from codesign.calibration.kernels.rows import MILLISECOND, column, groups_of
 from codesign.calibration.kernels.tables import PACKAGE, read_versions
 from codesign.model.arrays import FloatArray
 from codesign.spec.hardware import AllReduce, Backend, ExpertAllToAll
@@ -24,7 +24,7 @@ Predict = Callable[[FloatArray], FloatArray]
 
 
 def fit_all_reduce(device: str, backend: Backend) -> AllReduce | None:
-    """Fit floor(GPUs) + bus bytes / bandwidth to the newest all-reduce table under CUDA graphs.
+    """Fit floor(GPUs) + bus bytes / bandwidth(GPUs) to the newest table under CUDA graphs.
 
     Parameters
     ----------
@@ -47,28 +47,34 @@ def fit_all_reduce(device: str, backend: Backend) -> AllReduce | None:
     rows = rows[rows["message_size"].between(low, high) & (rows["num_gpus"] <= NODE)]
     if rows.empty:
         return None
-    gpus, seconds = column(rows, "num_gpus"), column(rows, "latency") * MILLISECOND
-    bus = 2.0 * (gpus - 1.0) / gpus * column(rows, "message_size")
-    counts, place = np.unique(gpus, return_inverse=True)
+    floors, errors, bandwidths = [], [], []
+    for (count,), part in groups_of(rows, ["num_gpus"]):
+        bus = 2.0 * (count - 1.0) / count * column(part, "message_size")
+        floor, bandwidth, misses = _line(bus, column(part, "latency") * MILLISECOND)
+        written = {"gpus": int(count), "floor": microseconds(floor)}
+        floors.append(written | {"bandwidth": f"{bandwidth / GIGA:.3g} GB/s"})
+        bandwidths.append(bandwidth)
+        errors.append(misses)
+    source = f"{PACKAGE} custom_allreduce_perf, {backend} {version}, CUDA graph, 4 KiB to 4 MiB"
+    return AllReduce.from_data(
+        {
+            "floors": floors,
+            "bandwidth": f"{np.median(bandwidths) / GIGA:.3g} GB/s",
+            "source": f"{source}; {_quality(np.concatenate(errors))}",
+        }
+    )
+
+
+def _line(bus: FloatArray, seconds: FloatArray) -> tuple[float, float, FloatArray]:
+    """Fit floor + bytes / bandwidth; returns both and the relative errors."""
 
     def predicted(logarithms: FloatArray) -> FloatArray:
-        constants = np.exp(logarithms)
-        return np.asarray(constants[:-1][place] + bus / constants[-1])
+        floor, bandwidth = np.exp(logarithms)
+        return np.asarray(floor + bus / bandwidth)
 
-    start = np.log([*np.full(counts.size, 5e-6), 1e11])
-    found = _solve(predicted, seconds, start)
-    errors = np.abs(predicted(found) / seconds - 1.0)
-    *floors, bandwidth = (float(value) for value in np.exp(found))
-    source = f"{PACKAGE} custom_allreduce_perf, {backend} {version}, CUDA graph, 4 KiB to 4 MiB"
-    written = {
-        "floors": [
-            {"gpus": int(count), "floor": microseconds(floor)}
-            for count, floor in zip(counts, floors, strict=True)
-        ],
-        "bandwidth": f"{bandwidth / GIGA:.3g} GB/s",
-        "source": f"{source}; {_quality(errors)}",
-    }
-    return AllReduce.from_data(written)
+    found = _solve(predicted, seconds, np.log([5e-6, 1e11]))
+    floor, bandwidth = (float(value) for value in np.exp(found))
+    return floor, bandwidth, np.abs(predicted(found) / seconds - 1.0)
 
 
 def fit_exchange(device: str) -> ExpertAllToAll | None:
@@ -119,7 +125,9 @@ def _quality(errors: FloatArray) -> str:
 
 def _solve(predicted: Predict, seconds: FloatArray, start: FloatArray) -> FloatArray:
     measured = np.log(seconds)
-    fit = least_squares(
-        lambda x: np.log(predicted(x)) - measured, start, loss="soft_l1", f_scale=OUTLIER
-    )
+
+    def residuals(x: FloatArray) -> FloatArray:
+        return np.asarray(np.log(predicted(x)) - measured)
+
+    fit = least_squares(residuals, start, loss="soft_l1", f_scale=OUTLIER)
     return np.asarray(fit.x)

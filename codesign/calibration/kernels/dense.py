@@ -87,9 +87,7 @@ def _reasons(rows: "DataFrame") -> Reasons:
         f"a side below {LEAST_SIDE}: no layer has it": small,
         f"a sum over more than {LONGEST_SUM:,}: no layer has it": rows["k"] > LONGEST_SUM,
         "corrupt: no positive time": ~(rows["latency"] > 0),
-        "launch-bound timing, not the kernel": np.isin(
-            rows["kernel_source"], _launch_bound(rows)
-        ),
+        "launch-bound timing, not the kernel": np.isin(rows["kernel_source"], _launch_bound(rows)),
     }
 
 

@@ -2,7 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
+
+import yaml
 
 from codesign.calibration.kernels.attention import grouped_kernels, latent_kernels
 from codesign.calibration.kernels.collectives import fit_all_reduce, fit_exchange, microseconds
@@ -11,6 +14,7 @@ from codesign.calibration.kernels.fit import FitOptions, FittedKernel, fit_kerne
 from codesign.calibration.kernels.routed import routed_kernels
 from codesign.calibration.kernels.rows import TimedKernels, reachable
 from codesign.calibration.kernels.tables import BACKENDS, FORMATS
+from codesign.errors import CalibrationError, UsageError
 from codesign.hardware.constants import compute_format
 from codesign.spec.hardware import (
     AllReduce,
@@ -84,6 +88,8 @@ def fit_device(
     ------
     UsageError
         If the tables are not installed or have nothing of the device.
+    CalibrationError
+        If none of the kernels asked for was measured.
     """
     fits = {}
     for key in _keys(backends, dtypes):
@@ -97,6 +103,11 @@ def fit_device(
         if progress:
             progress(f"{hardware.name} {kind} {backend} {dtype}")
         fits[key] = fit_kernel(measured, fit_options(hardware, kind, dtype))
+    if not fits:
+        raise CalibrationError(
+            f"nothing was measured of {', '.join(backends)} in {', '.join(dtypes)} on "
+            f"{hardware.name}"
+        )
     reduced = (fit_all_reduce(hardware.name, backend) for backend in backends)
     return DeviceFits(
         kernels=fits,
@@ -106,7 +117,7 @@ def fit_device(
 
 
 def fit_options(hardware: Hardware, kind: KernelKind, dtype: Dtype) -> FitOptions:
-    """Return how a kernel is fitted on a device; attention multiplies in bf16 whatever its cache."""
+    """Return how a kernel is fitted; attention multiplies in bf16 whatever its cache."""
     if kind in ("attention", "latent_attention"):
         return FitOptions(hardware.peak_compute["bf16"].value, norm=True, least_share=0.25)
     peak = hardware.peak_compute[compute_format(hardware, dtype)].value
@@ -183,3 +194,18 @@ def fitted_profile(hardware: Hardware, fits: DeviceFits) -> Hardware:
     if fits.exchange is not None:
         changes["expert_all_to_all"] = fits.exchange.to_data()
     return hardware.revised(**changes)
+
+
+def save_profile(hardware: Hardware, path: Path) -> None:
+    """Write a profile as YAML.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be written.
+    """
+    text = yaml.safe_dump(hardware.to_data(), sort_keys=False, allow_unicode=True, width=100)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None

@@ -1,19 +1,19 @@
 """Timed kernels as the model sees them: bytes, FLOP and what shape they belong to."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.model.arrays import ArrayLike, FloatArray
+from codesign.model.arrays import FloatArray
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Reasons = Mapping[str, ArrayLike]
-"""Why rows are left out, and which rows."""
+Reasons = Mapping[str, Any]
+"""Why rows are left out, and a truth value per row."""
 
 MILLISECOND: Final = 1e-3
 
@@ -91,9 +91,13 @@ def reachable(timed: TimedKernels, memory_bandwidth: float) -> TimedKernels:
     if not cached.any():
         return timed
     reason = "faster than the memory: read from the cache"
-    return replace(
-        timed.only(~cached), left_out=timed.left_out | {reason: int(cached.sum())}
-    )
+    return replace(timed.only(~cached), left_out=timed.left_out | {reason: int(cached.sum())})
+
+
+def groups_of(rows: "DataFrame", names: list[str]) -> Iterator[tuple[tuple[Any, ...], "DataFrame"]]:
+    """Yield each combination of some columns' values, and its rows."""
+    for key, own in rows.groupby(names):
+        yield key if isinstance(key, tuple) else (key,), own
 
 
 def column(rows: "DataFrame", name: str) -> FloatArray:

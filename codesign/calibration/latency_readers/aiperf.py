@@ -8,10 +8,17 @@ import csv
 import json
 from collections.abc import Iterator, Mapping
 from statistics import fmean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 from codesign.calibration.detect import Reader
-from codesign.calibration.latency_readers.fields import Record, lacks_keys, named, number, records
+from codesign.calibration.latency_readers.fields import (
+    Record,
+    lacks_keys,
+    named,
+    number,
+    records,
+    table,
+)
 from codesign.calibration.observation import Observation, SpeculationCounters, Timing
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
@@ -54,20 +61,21 @@ def _summary(record: Record, where: str) -> Observation:
         per_token=token,
         per_chunk=chunk,
         counters=counters,
-        samples=int(number(record.get("request_latency") or {}, "count", where) or 1),
+        samples=int(number(table(record, "request_latency"), "count", where) or 1),
         notes=tuple(notes),
     )
 
 
 def _metric(record: Record, name: str, where: str) -> Timing | None:
-    table = record.get(name)
-    if not isinstance(table, Mapping):
+    found = table(record, name)
+    if not found:
         return None
     units = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "sec": 1.0, "s": 1.0}
-    unit = units.get(str(table.get("unit")))
+    unit = units.get(str(found.get("unit")))
     if unit is None:
-        raise DataError(f"{where}: {name} is in {table.get('unit')!r}, which is no unit of time")
-    mean, middle = (number(table, key, where, zero=False) for key in ("avg", "p50"))
+        told = str(found.get("unit"))[:20]
+        raise DataError(f"{where}: {name} is in {told!r}, which is no unit of time")
+    mean, middle = (number(found, key, where, zero=False) for key in ("avg", "p50"))
     return Timing(mean, middle).scaled(unit) if mean or middle else None
 
 
@@ -76,8 +84,7 @@ def _chunk(record: Record, where: str) -> Timing | None:
 
 
 def _average(record: Record, name: str, where: str) -> float | None:
-    table = record.get(name)
-    return number(table, "avg", where) if isinstance(table, Mapping) else None
+    return number(table(record, name), "avg", where)
 
 
 def _counters(record: Record, where: str) -> SpeculationCounters | None:
@@ -85,7 +92,7 @@ def _counters(record: Record, where: str) -> SpeculationCounters | None:
     drafts = _average(record, "total_spec_decode_steps", where)
     drafted = _average(record, "total_draft_tokens", where)
     accepted = _average(record, "total_accepted_draft_tokens", where)
-    if not drafts or drafted is None or accepted is None:
+    if not drafts or drafts < 1 or drafted is None or accepted is None:
         return None
     return SpeculationCounters(drafts, drafted, accepted)
 
@@ -101,7 +108,7 @@ def _concurrency(record: Record, where: str) -> float | None:
 
 def _values(part: Any) -> Iterator[float]:
     for key, value in part.items() if isinstance(part, Mapping) else ():
-        if str(key).endswith("concurrency") and isinstance(value, int | float) and value > 0:
+        if str(key).endswith("concurrency") and isinstance(value, int | float) and 0 < value < 1e9:
             yield float(value)
         yield from _values(value)
 
@@ -138,8 +145,8 @@ def _read_csv(sample: Sample, options: CalibrationOptions) -> list[Observation]:
     ]
 
 
-def _csv_metric(table: Mapping[str, Mapping[str, str]], name: str, where: str) -> Timing | None:
-    row = table.get(name, {})
+def _csv_metric(rows: Mapping[str, Mapping[str, str]], name: str, where: str) -> Timing | None:
+    row = rows.get(name, {})
     mean, middle = (number(row, key, where, zero=False) for key in ("avg", "p50"))
     return Timing(mean, middle).scaled(1e-3) if mean else None
 
@@ -150,25 +157,19 @@ def _lacks_records(sample: Sample) -> str | None:
 
 def _read_records(sample: Sample, options: CalibrationOptions) -> list[Observation]:
     where = str(sample.path)
-    gaps: list[float] = []
-    tokens: list[float] = []
-    lengths: list[float] = []
-    busy, start, end = 0.0, float("inf"), 0.0
-    for metadata, metrics in _requests(sample):
-        gaps += [float(gap) * 1e-3 for gap in metrics["inter_chunk_latency"]["value"]]
-        tokens.append(float(metrics["inter_token_latency"]["value"]) * 1e-3)
-        prompt, output = (metrics[f"{n}_sequence_length"]["value"] for n in ("input", "output"))
-        lengths.append(prompt + output / 2)
-        began, ended = metadata["request_start_ns"] * 1e-9, metadata["request_end_ns"] * 1e-9
-        busy, start, end = busy + ended - began, min(start, began), max(end, ended)
-    if not gaps or not min(gaps) >= 0:
-        raise DataError(f"{where}: no gap between chunks, or one that is no time")
+    requests = list(_requests(sample))
+    gaps = [gap for request in requests for gap in request.gaps]
+    if not gaps:
+        raise DataError(f"{where}: no request that ran to its end with a gap between chunks")
+    tokens = [request.per_token for request in requests]
+    busy = sum(request.end - request.start for request in requests)
+    span = max(r.end for r in requests) - min(r.start for r in requests)
     return [
         Observation(
             source=where,
             title=RECORDS_TITLE,
-            mean_batch_size=busy / (end - start),
-            context=fmean(lengths),
+            mean_batch_size=busy / span if span > 0 else None,
+            context=fmean(request.context for request in requests),
             per_token=Timing(fmean(tokens), median(tokens)),
             per_chunk=Timing(fmean(gaps), median(gaps)),
             samples=len(tokens),
@@ -177,19 +178,50 @@ def _read_records(sample: Sample, options: CalibrationOptions) -> list[Observati
     ]
 
 
-def _requests(sample: Sample) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Metadata and metrics of every request that ran to its end and streamed."""
+class _Request(NamedTuple):
+    """One request that ran to its end; times in seconds."""
+
+    start: float
+    end: float
+    gaps: list[float]
+    per_token: float
+    context: float
+
+
+def _requests(sample: Sample) -> Iterator[_Request]:
     for line, content in enumerate(text_lines(sample.path), start=1):
         if not content.strip():
             continue
+        where = f"{sample.path}, line {line}"
         try:
             record = json.loads(content)
-            metadata, metrics = record["metadata"], record["metrics"]
-            if record.get("error") is None and not metadata.get("was_cancelled"):
-                float(metrics["inter_token_latency"]["value"])
-                yield metadata, metrics
-        except (ValueError, KeyError, TypeError):
-            raise DataError(f"{sample.path}, line {line}: not a complete aiperf record") from None
+        except (ValueError, RecursionError):
+            raise DataError(f"{where}: not JSON") from None
+        metadata, metrics = table(record, "metadata"), table(record, "metrics")
+        if table(record, "error") or metadata.get("was_cancelled"):
+            continue
+        yield _request(metadata, metrics, where)
+
+
+def _request(metadata: Record, metrics: Record, where: str) -> _Request:
+    token, prompt, output = (
+        number(table(metrics, name), "value", where)
+        for name in ("inter_token_latency", "input_sequence_length", "output_sequence_length")
+    )
+    start, end = (_clock(metadata.get(f"request_{edge}_ns")) for edge in ("start", "end"))
+    chunks = table(metrics, "inter_chunk_latency").get("value")
+    if not isinstance(chunks, list) or start is None or end is None or end < start:
+        raise DataError(f"{where}: not a complete aiperf record")
+    gaps = [number({"gap": chunk}, "gap", where) for chunk in chunks]
+    if token is None or prompt is None or output is None or None in gaps:
+        raise DataError(f"{where}: not a complete aiperf record")
+    seconds = [gap * 1e-3 for gap in gaps if gap is not None]
+    return _Request(start * 1e-9, end * 1e-9, seconds, token * 1e-3, prompt + output / 2)
+
+
+def _clock(value: object) -> int | None:
+    """A Unix time in nanoseconds."""
+    return value if isinstance(value, int) and 0 <= value < 1 << 63 else None
 
 
 READER = Reader("aiperf", TITLE, _lacks, _read)

@@ -3,13 +3,17 @@
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from codesign.calibration.observation import Timing
 from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
 Record = Mapping[str, Any]
+
+SMALLEST: Final = 1e-12
+LARGEST: Final = 1e15
+"""No time, count or rate that an engine writes is beyond, in any of its units."""
 
 
 def lacks_keys(sample: Sample, *keys: str) -> str | None:
@@ -65,9 +69,9 @@ def number(record: Record, key: str, where: str, *, zero: bool = True) -> float 
         return None
     try:
         found = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = math.nan
-    if not math.isfinite(found) or found < 0 or (found == 0 and not zero):
+    if not 0 <= found < LARGEST or (found == 0 and not zero) or 0 < found < SMALLEST:
         rule = "zero or a positive number" if zero else "a positive number"
         raise DataError(f"{where}: {key} must be {rule}, not {str(value)[:40]!r}")
     return found
@@ -95,6 +99,12 @@ def mean_context(
     if not requests or input_tokens is None or output_tokens is None:
         return None
     return (input_tokens + output_tokens / 2) / requests
+
+
+def table(record: object, key: str) -> Record:
+    """Return a nested object, an empty one where there is none."""
+    found = record.get(key) if isinstance(record, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
 
 
 def text(record: Record, key: str) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from codesign.calibration.detect import Reader
-from codesign.calibration.latency_readers.fields import Record, lacks_keys, number, records
+from codesign.calibration.latency_readers.fields import Record, lacks_keys, number, records, table
 from codesign.calibration.observation import Observation, Timing
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
@@ -35,18 +35,19 @@ def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
 
 
 def _benchmark(benchmark: Record, where: str) -> Observation:
-    metrics = benchmark.get("metrics")
-    if not isinstance(metrics, Mapping) or "inter_token_latency_ms" not in metrics:
+    metrics = table(benchmark, "metrics")
+    if "inter_token_latency_ms" not in metrics:
         raise DataError(f"{where}: no metrics.inter_token_latency_ms")
     token = _statistic(metrics, "inter_token_latency_ms", where)
     if token is None:
         raise DataError(f"{where}: no successful request with an inter-token latency")
     length = _mean(metrics, "iter_tokens_per_iteration", where)
     prompt, output = (_mean(metrics, f"{n}_token_count", where) for n in ("prompt", "output"))
-    strategy = (benchmark.get("config") or benchmark.get("args") or {}).get("strategy") or {}
+    run = table(benchmark, "config") or table(benchmark, "args")
+    strategy = table(run, "strategy")
     streams = strategy.get("streams") or strategy.get("max_concurrency")
     mean = _mean(metrics, "request_concurrency", where)
-    count = metrics.get("request_totals") or {}
+    count = table(metrics, "request_totals")
     return Observation(
         source=where,
         title=TITLE,
@@ -63,8 +64,8 @@ def _benchmark(benchmark: Record, where: str) -> Observation:
 
 def _statistic(metrics: Mapping[str, Any], name: str, where: str) -> Timing | None:
     """Over successful requests only; errored and incomplete ones are zeros."""
-    table = (metrics.get(name) or {}).get("successful") or {}
-    mean, median = number(table, "mean", where), number(table, "median", where)
+    found = table(table(metrics, name), "successful")
+    mean, median = number(found, "mean", where), number(found, "median", where)
     return Timing(mean, median) if mean else None
 
 

@@ -11,6 +11,7 @@ from codesign.calibration.latency_readers.fields import (
     named,
     number,
     records,
+    table,
 )
 from codesign.calibration.observation import Observation, Timing
 from codesign.calibration.options import CalibrationOptions
@@ -30,18 +31,18 @@ def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
 
 
 def _stage(record: Record, where: str) -> Observation:
-    successes = _table(record, "successes")
-    latency = _table(successes, "latency")
+    successes = table(record, "successes")
+    latency = table(successes, "latency")
     token = _timing(latency, "time_per_output_token", where)
     if token is None:
         raise DataError(f"{where}: no successes.latency.time_per_output_token (streaming off?)")
     prompt, output = (
-        number(_table(successes, f"{side}_len"), "mean", where) for side in ("prompt", "output")
+        number(table(successes, f"{side}_len"), "mean", where) for side in ("prompt", "output")
     )
-    rate = number(_table(successes, "throughput"), "requests_per_sec", where)
+    rate = number(table(successes, "throughput"), "requests_per_sec", where)
     whole = _timing(latency, "request_latency", where)
     mean = rate * whole.mean if rate and whole and whole.mean else None
-    asked = number(_table(record, "load_summary"), "concurrency", where, zero=False)
+    asked = number(table(record, "load_summary"), "concurrency", where, zero=False)
     return Observation(
         source=where,
         title=TITLE,
@@ -55,14 +56,9 @@ def _stage(record: Record, where: str) -> Observation:
     )
 
 
-def _table(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = record.get(key)
-    return found if isinstance(found, Mapping) else {}
-
-
 def _timing(latency: Mapping[str, Any], name: str, where: str) -> Timing | None:
-    table = _table(latency, name)
-    mean, median = (number(table, key, where, zero=False) for key in ("mean", "median"))
+    found = table(latency, name)
+    mean, median = (number(found, key, where, zero=False) for key in ("mean", "median"))
     return Timing(mean, median) if mean or median else None
 
 

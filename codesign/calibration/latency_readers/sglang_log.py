@@ -14,8 +14,8 @@ TITLE = "SGLang log"
 
 _DECODE = re.compile(r"Decode batch[,.]?\s")
 _RUNNING = re.compile(r"#running-req: (\d+)")
-_LENGTH = re.compile(r"accept len: ([\d.]+)")
-_THROUGHPUT = re.compile(r"gen throughput \(token/s\): ([\d.]+)")
+_LENGTH = re.compile(r"accept len: (\d+(?:\.\d+)?)")
+_THROUGHPUT = re.compile(r"gen throughput \(token/s\): (\d+(?:\.\d+)?)")
 _CACHED = re.compile(r"#(?:full )?token: (\d+)")
 _RANK = re.compile(r"\b(DP\d+)\b")
 _STEPS = re.compile(r"speculative_num_steps=(\d+)")

@@ -4,9 +4,6 @@ Until mid-2025 (sglang pull 12064) ITL was the gap between chunks; which of the 
 in its own throughput.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from codesign.calibration.detect import Reader
 from codesign.calibration.latency_points import DISAGREEMENT
 from codesign.calibration.latency_readers.fields import (
@@ -16,6 +13,7 @@ from codesign.calibration.latency_readers.fields import (
     named,
     number,
     records,
+    table,
     text,
     timing,
 )
@@ -112,8 +110,7 @@ def _batch(asked: float | None, mean: float | None, notes: list[str]) -> float |
 
 def _draft_tokens(record: Record, length: float | None, notes: list[str]) -> float | None:
     """K = num_steps of a chain; a tree verifies num_draft_tokens, root included."""
-    info: Any = record.get("server_info")
-    info = info if isinstance(info, Mapping) else {}
+    info = table(record, "server_info")
     steps, tokens = info.get("speculative_num_steps"), info.get("speculative_num_draft_tokens")
     if not isinstance(steps, int) or length is None:
         return 0.0 if length is None and "accept_length" in record else None

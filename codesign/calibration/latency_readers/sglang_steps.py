@@ -24,6 +24,8 @@ def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
     for record in records(sample):
         states = record.get("internal_states")
         for state in states if isinstance(states, list) else [record]:
+            if not isinstance(state, Mapping):
+                raise DataError(f"{sample.path}: internal_states is a list of objects")
             observations += _state(state, record, str(sample.path))
     if not observations:
         raise DataError(f"{sample.path}: step_time_dict is empty")
@@ -41,6 +43,8 @@ def _state(state: Record, info: Record, path: str) -> list[Observation]:
     drafted = float(steps) if on and isinstance(steps, int) else None if on else 0.0
     note = ("the acceptance length is one average over all batch sizes",) if on else ()
     observations = []
+    if not all(str(batch).isdecimal() for batch in table):
+        raise DataError(f"{path}: the keys of step_time_dict are batch sizes")
     for batch, times in sorted(table.items(), key=lambda item: int(item[0])):
         where = f"{path}, batch size {batch}"
         values = _seconds(times, where)
@@ -63,8 +67,7 @@ def _state(state: Record, info: Record, path: str) -> list[Observation]:
 def _seconds(times: Any, where: str) -> list[float]:
     if not isinstance(times, list) or not times:
         raise DataError(f"{where}: a list of step times is expected")
-    found = [number({"step time": t}, "step time", where, zero=False) for t in times]
-    return [value for value in found if value is not None]
+    return [_positive(time, "step time", where) for time in times]
 
 
 def _lacks_table(sample: Sample) -> str | None:
@@ -76,23 +79,29 @@ def _read_table(sample: Sample, options: CalibrationOptions) -> list[Observation
     tokens, rates = record.get("sample_batch_tokens"), record.get("sample_steps_per_sec")
     if not isinstance(tokens, list) or not isinstance(rates, list) or len(tokens) != len(rates):
         raise DataError(f"{sample.path}: as many steps per second as token counts are needed")
+    tokens = [_positive(count, "sample_batch_tokens", str(sample.path)) for count in tokens]
     largest = number(record, "max_batch_tokens", str(sample.path))
     notes = ["only b q is stored: give --batch-size or --draft-tokens"]
     if largest and tokens and largest > max(tokens):
         most = max(tokens)
-        notes.append(f"nothing is measured above {most} tokens, though {largest:g} are allowed")
+        notes.append(f"nothing is measured above {most:g} tokens, though {largest:g} are allowed")
     return [
-        _pass(count, rate, f"{sample.path}, {count} tokens", options, tuple(notes))
+        _pass(round(count), rate, f"{sample.path}, {count:g} tokens", options, tuple(notes))
         for count, rate in zip(tokens, rates, strict=True)
     ]
+
+
+def _positive(value: Any, name: str, where: str) -> float:
+    found = number({name: value}, name, where, zero=False)
+    if found is None:
+        raise DataError(f"{where}: {name} must be a positive number")
+    return found
 
 
 def _pass(
     tokens: int, rate: Any, where: str, options: CalibrationOptions, notes: tuple[str, ...]
 ) -> Observation:
-    per_second = number({"steps per second": rate}, "steps per second", where, zero=False)
-    if per_second is None:
-        raise DataError(f"{where}: no steps per second")
+    per_second = _positive(rate, "sample_steps_per_sec", where)
     batch = None if options.batch_size is None else float(options.batch_size)
     if batch is None and options.draft_tokens is not None:
         batch = tokens / (options.draft_tokens + 1)

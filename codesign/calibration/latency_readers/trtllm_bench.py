@@ -11,6 +11,7 @@ from codesign.calibration.latency_readers.fields import (
     named,
     number,
     records,
+    table,
     text,
 )
 from codesign.calibration.observation import Observation, Timing
@@ -31,11 +32,11 @@ def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
 
 
 def _report(record: Record, where: str) -> Observation:
-    streaming, requests = _table(record, "streaming_metrics"), _table(record, "request_info")
+    streaming, requests = table(record, "streaming_metrics"), table(record, "request_info")
     mean = number(streaming, "avg_tpot_ms", where, zero=False)
     if mean is None:
         raise DataError(f"{where}: {TITLE} without streaming_metrics; run it with --streaming")
-    median = number(_table(streaming, "tpot_percentiles"), "p50", where, zero=False)
+    median = number(table(streaming, "tpot_percentiles"), "p50", where, zero=False)
     decoding = record.get("decoding_stats")
     length, drafted = _speculation(decoding if isinstance(decoding, Mapping) else {}, where)
     together = number(requests, "avg_num_concurrent_requests", where, zero=False)
@@ -43,7 +44,7 @@ def _report(record: Record, where: str) -> Observation:
         source=where,
         title=TITLE,
         backend="trtllm",
-        model=text(_table(record, "engine"), "model"),
+        model=text(table(record, "engine"), "model"),
         batch_size=together,
         mean_batch_size=together,
         draft_tokens=0.0 if decoding is None else drafted,
@@ -60,21 +61,16 @@ def _report(record: Record, where: str) -> Observation:
 
 def _speculation(decoding: Mapping[str, Any], where: str) -> tuple[float | None, float | None]:
     """Acceptance length, and K where it and the share of accepted drafts agree on a number."""
-    tables = (
-        _table(decoding, f"{name}_percentiles")
+    shares = (
+        table(decoding, f"{name}_percentiles")
         for name in ("acceptance_length", "draft_acceptance_rate")
     )
-    length, rate = (number(table, "average", where) for table in tables)
+    length, rate = (number(share, "average", where) for share in shares)
     if not length or not rate:
         return length, None
     guess = (length - 1) / rate
     near = abs(guess - round(guess)) <= 0.1
     return length, float(round(guess)) if near else None
-
-
-def _table(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = record.get(key)
-    return found if isinstance(found, Mapping) else {}
 
 
 READER = Reader("trtllm-bench", TITLE, _lacks, _read)

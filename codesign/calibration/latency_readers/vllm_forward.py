@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from codesign.calibration.detect import Reader
-from codesign.calibration.latency_readers.fields import Record, lacks_keys, number, records
+from codesign.calibration.latency_readers.fields import Record, lacks_keys, number, records, table
 from codesign.calibration.observation import Observation, Timing
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
@@ -26,6 +26,8 @@ def _case(record: Record, where: str) -> Observation:
     requests, ranks = record.get("requests"), record.get("ranks")
     if not isinstance(requests, list) or not requests or not isinstance(ranks, list) or not ranks:
         raise DataError(f"{where}: a case needs requests and ranks")
+    if not all(isinstance(item, Mapping) for item in (*requests, *ranks)):
+        raise DataError(f"{where}: requests and ranks are lists of objects")
     widths = {number(request, "query_len", where, zero=False) for request in requests}
     caches = [number(request, "kv_len", where) for request in requests]
     if len(widths) != 1 or None in widths or None in caches:
@@ -49,16 +51,14 @@ def _case(record: Record, where: str) -> Observation:
 
 
 def _latency(rank: Mapping[str, Any], where: str) -> Timing:
-    latency = rank.get("latency_us")
-    median = number(latency, "median", where, zero=False) if isinstance(latency, dict) else None
+    median = number(table(rank, "latency_us"), "median", where, zero=False)
     if median is None:
         raise DataError(f"{where}: no ranks[].latency_us.median")
     return Timing(median=median * 1e-6)
 
 
 def _samples(rank: Mapping[str, Any]) -> float:
-    count = rank["latency_us"].get("count")
-    return float(count) if isinstance(count, int) and count > 0 else 1.0
+    return number(table(rank, "latency_us"), "count", "count") or 1.0
 
 
 def _traps(ranks: list[Mapping[str, Any]]) -> tuple[str, ...]:

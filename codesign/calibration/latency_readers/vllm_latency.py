@@ -3,7 +3,14 @@
 import math
 
 from codesign.calibration.detect import Reader
-from codesign.calibration.latency_readers.fields import lacks_keys, named, number, records
+from codesign.calibration.latency_readers.fields import (
+    lacks_keys,
+    named,
+    number,
+    records,
+    table,
+    text,
+)
 from codesign.calibration.observation import Observation, Timing
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
@@ -22,16 +29,18 @@ def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
     for index, record in enumerate(found):
         where = named(sample, index, len(found))
         mean = number(record, "avg_latency", where, zero=False)
-        median = number(record.get("percentiles") or {}, "50", where, zero=False)
+        median = number(table(record, "percentiles"), "50", where, zero=False)
+        if mean is None and median is None:
+            raise DataError(f"{where}: {TITLE} without avg_latency")
         latencies = record.get("latencies")
         runs = latencies if isinstance(latencies, list) else []
-        _require_load(where, mean or math.nan, options)
+        _require_load(where, mean or median or math.nan, options)
         observations.append(
             Observation(
                 source=where,
                 title=TITLE,
                 backend="vllm",
-                model=record.get("model_id"),
+                model=text(record, "model_id"),
                 whole_batch=Timing(mean, median),
                 samples=max(len(runs), 1),
                 notes=(

@@ -12,7 +12,7 @@ from codesign.calibration.stream import text_lines
 
 TITLE = "vLLM log"
 
-_ENGINE = re.compile(r"Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) reqs")
+_ENGINE = re.compile(r"Avg generation throughput: (\d+(?:\.\d+)?) tokens/s, Running: (\d+) reqs")
 _SPECULATION = re.compile(
     r"SpecDecoding metrics: .*?Accepted: (\d+) tokens, Drafted: (\d+) tokens, "
     r"Per-position acceptance rate: ([\d., nan]+)"

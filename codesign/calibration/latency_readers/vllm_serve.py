@@ -82,7 +82,7 @@ def _counters(record: Record, where: str) -> SpeculationCounters | None:
     drafts = number(record, "spec_decode_num_drafts", where)
     drafted = number(record, "spec_decode_draft_tokens", where)
     accepted = number(record, "spec_decode_accepted_tokens", where)
-    if not drafts or drafted is None or accepted is None:
+    if not drafts or drafts < 1 or drafted is None or accepted is None:
         return None
     if accepted > drafted:
         raise DataError(f"{where}: {accepted:g} tokens accepted of {drafted:g} drafted")

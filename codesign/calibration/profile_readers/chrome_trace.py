@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from codesign.architectures import load_architecture
 from codesign.calibration.detect import Reader
+from codesign.calibration.latency_readers.fields import table
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.profile_points import Profile
 from codesign.calibration.profile_readers.json_stream import EventStream
@@ -29,7 +30,7 @@ def _lacks(sample: Sample) -> str | None:
 
 def _read(sample: Sample, options: CalibrationOptions) -> Profile:
     timeline = Timeline(str(sample.path))
-    devices: dict[object, int] = {}
+    devices: dict[str, int] = {}
     with open_pieces(sample.path, progress=options.progress) as pieces:
         stream = EventStream(sample.path, pieces)
         for event in stream:
@@ -49,15 +50,15 @@ def layers_of(options: CalibrationOptions) -> int | None:
 
 
 def _add(
-    timeline: Timeline, event: Mapping[str, Any], devices: dict[object, int], source: str
+    timeline: Timeline, event: Mapping[str, Any], devices: dict[str, int], source: str
 ) -> None:
     kind = event.get("cat")
-    if event.get("ph") != "X" or kind is None:
+    if event.get("ph") != "X" or not isinstance(kind, str):
         return
     if kind in ON_DEVICE:
         start, duration = _times(event, source)
         timeline.add_kernel(_name(event), start, duration)
-        device = (event.get("args") or {}).get("device", 0)
+        device = str(table(event, "args").get("device", 0))
         devices[device] = devices.get(device, 0) + 1
     elif kind in ("user_annotation", "gpu_user_annotation"):
         marker = read_marker(_name(event), *_times(event, source))
@@ -73,7 +74,7 @@ def _times(event: Mapping[str, Any], source: str) -> tuple[float, float]:
     """Start and duration [s]."""
     try:
         start, duration = float(event["ts"]), float(event["dur"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         start = duration = math.nan
     if not (math.isfinite(start) and math.isfinite(duration)) or duration < 0:
         raise DataError(

@@ -1,5 +1,7 @@
 """vLLM ``bench forward`` kernel summaries (``*.kernels.json``): microseconds per replay."""
 
+from collections.abc import Mapping
+
 from codesign.calibration.detect import Reader
 from codesign.calibration.kernel_names import CATEGORIES, Category, category_of
 from codesign.calibration.latency_readers.fields import lacks_keys, number, records
@@ -23,15 +25,15 @@ def _read(sample: Sample, options: CalibrationOptions) -> Profile:
     if not isinstance(rows, list) or not rows:
         raise DataError(f"{where}: {TITLE} without kernels")
     for row in rows:
-        seconds = number(row, "us", where)
+        if not isinstance(row, Mapping):
+            raise DataError(f"{where}: kernels is a list of objects")
+        seconds, calls = number(row, "us", where), number(row, "calls", where)
         if seconds is None:
             raise DataError(f"{where}: a kernel without us")
         # Only the example has the template arguments that tell attention from a plain product.
         name = f"{row.get('name')} {row.get('example')}"
         category = category_of(name.removeprefix("None "))
-        listed.append(
-            KernelTotal(str(row.get("name")), category, seconds * 1e-6, int(row.get("calls") or 0))
-        )
+        listed.append(KernelTotal(str(row.get("name")), category, seconds * 1e-6, int(calls or 0)))
     busy, span = (number(record, key, where, zero=False) for key in ("busy_us", "span_us"))
     if busy is None or span is None:
         raise DataError(f"{where}: busy_us and span_us are needed")

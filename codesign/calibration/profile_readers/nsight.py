@@ -73,6 +73,7 @@ def _read_sqlite(sample: Sample, options: CalibrationOptions) -> Profile:
     address = f"{sample.path.resolve().as_uri()}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(address, uri=True)) as database:
+            database.text_factory = _text
             tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
             _require_kernels(database, tables, where)
             timeline = Timeline(where)
@@ -82,6 +83,11 @@ def _read_sqlite(sample: Sample, options: CalibrationOptions) -> Profile:
     except sqlite3.Error as error:
         raise DataError(f"{where}: broken SQLite ({error})") from None
     return timeline.profile(SQLITE_TITLE, layers_of(options))
+
+
+def _text(raw: bytes) -> str:
+    """A name with a broken byte is still a name."""
+    return raw.decode("utf-8", "replace")
 
 
 def _require_kernels(database: sqlite3.Connection, tables: set[str], where: str) -> None:

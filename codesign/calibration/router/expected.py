@@ -75,8 +75,7 @@ class ExpectedRouting:
         popularity, skew : ndarray, shape (routers,)
             r_p and g [-].
         """
-        spread = _basis(np.sqrt(popularity), 0)
-        missed = np.einsum("ri,ijb,rj->rb", spread, self._missed, _basis(skew, 1), optimize=True)
+        missed = _contracted(self._missed, popularity, skew)
         return np.asarray(self.experts * (1.0 - missed))
 
     def overlap(
@@ -114,8 +113,7 @@ class ExpectedRouting:
         return np.asarray(np.interp(effective, known, grid))
 
     def _angle_curves(self, popularity: FloatArray, skew: FloatArray) -> FloatArray:
-        spread, bend = _basis(np.sqrt(popularity), 0), _basis(skew, 1)
-        return np.asarray(np.einsum("ri,ija,rj->ra", spread, self._overlap, bend, optimize=True))
+        return _contracted(self._overlap, popularity, skew)
 
     def _effective(self, correlation: FloatArray) -> FloatArray:
         if self._share == 0.0:
@@ -150,6 +148,13 @@ def _basis(values: FloatArray, axis: int) -> FloatArray:
     low, high = _RANGES[axis]
     scaled = (2.0 * np.clip(values, low, high) - low - high) / (high - low)
     return np.asarray(chebvander(scaled, _DEGREES[axis]))
+
+
+def _contracted(table: FloatArray, popularity: FloatArray, skew: FloatArray) -> FloatArray:
+    """A table over (√r_p, g, ...) at the given routers."""
+    rows = _basis(np.sqrt(popularity), 0) @ table.reshape(table.shape[0], -1)
+    at_popularity = rows.reshape(len(rows), *table.shape[1:])
+    return np.asarray((at_popularity * _basis(skew, 1)[..., None]).sum(axis=1))
 
 
 def _fit(values: FloatArray, axis: int) -> FloatArray:

@@ -19,6 +19,7 @@ FEWEST_SIZES_FOR_SKEW: Final = 3
 _DECAYS: Final = np.linspace(0.02, 0.98, 49)
 _STEP: Final = 1e-4
 _ITERATIONS: Final = 25
+_SETTLED: Final = 1e-9
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ def fit_popularity(
         spread, skew = np.where(better, moved, spread), np.where(better, bent, skew)
         error = np.where(better[:, None], tried, error)
         damping = np.where(better, damping / 5, damping * 10)
+        if np.abs(step).max() < _SETTLED:
+            break
     return Popularity(spread**2, skew)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from codesign.calibration.router.cells import LAGS, WINDOWS, Cells
-from codesign.calibration.router.estimate import RouterEstimate
+from codesign.calibration.router.estimate import RouterEstimate, expected_routing
 from codesign.calibration.router.statistics import (
     Statistics,
     batch_sizes,
@@ -16,6 +16,7 @@ from codesign.calibration.router.statistics import (
 from codesign.model.arrays import FloatArray
 from codesign.model.latent_router import unique_experts
 from codesign.model.routing import (
+    lag_correlation,
     overlap_independent,
     unique_experts_independent,
     unique_experts_uniform,
@@ -141,33 +142,23 @@ def _cell_rows(fitted: Fitted) -> list[Row]:
 def _lag_rows(fitted: Fitted) -> list[Row]:
     cells, estimate = fitted.cells, fitted.estimate
     router = estimate.router
-    shared = float(np.asarray(router.popularity) + router.request)
-    independent = float(overlap_independent(fitted.chosen).mean())
-    rows: list[Row] = []
-    for index in range(estimate.correlation.shape[1]):
-        lag = LAGS[index]
-        modelled = shared + float(router.recency) * float(router.decay) ** (lag - 1)
-        values = estimate.correlation[:, index]
-        error = float(values[1:].std(ddof=1)) if values.size > 2 else None
-        rows.append(
-            (
-                lag, round(float(fitted.pooled.overlap[index]), 6),
-                round(cells.top_k / cells.experts, 6), round(independent, 6),
-                round(_overlap(fitted, modelled), 6), round(float(values[0]), 6),
-                None if error is None else round(error, 6),
-            )
-        )  # fmt: skip
-    return rows
-
-
-def _overlap(fitted: Fitted, correlation: float) -> float:
-    """Overlap of two tokens so alike, from the unique experts of a window of both."""
-    router = fitted.estimate.router
-    request = max(correlation - float(router.popularity), 0.0)
-    pair = type(router)(router.popularity, request, 0.0, router.decay, router.skew)
-    cells = fitted.cells
-    unique = float(unique_experts(cells.experts, cells.top_k, 1, 2, pair))
-    return 2.0 - unique / cells.top_k
+    lags = np.array(LAGS[: estimate.correlation.shape[1]], dtype=np.float64)
+    if not lags.size:
+        return []
+    expected = expected_routing(cells.experts, cells.top_k, batch_sizes(cells.groups))
+    own = np.array([float(router.popularity)]), np.array([float(router.skew)])
+    modelled = expected.overlap(*own, lag_correlation(router, lags)[None])[0]
+    independent = round(float(overlap_independent(fitted.chosen).mean()), 6)
+    errors = estimate.correlation[1:].std(axis=0, ddof=1) if len(estimate.correlation) > 2 else None
+    return [
+        (
+            LAGS[index], round(float(fitted.pooled.overlap[index]), 6),
+            round(cells.top_k / cells.experts, 6), independent, round(float(modelled[index]), 6),
+            round(float(estimate.correlation[0, index]), 6),
+            None if errors is None else round(float(errors[index]), 6),
+        )
+        for index in range(lags.size)
+    ]  # fmt: skip
 
 
 def _layer_rows(fitted: Fitted) -> list[Row]:

@@ -1,0 +1,45 @@
+"""`codesign calibrate kernels`: constants of a hardware profile from measured kernel tables."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from codesign.cli.options import Format, FormatOption
+
+
+def kernels(
+    device: Annotated[str, typer.Option("--device", help="Bundled GPU, such as h100-sxm.")],
+    backend: Annotated[
+        list[str] | None, typer.Option("--backend", help="vllm, sglang or trtllm [all].")
+    ] = None,
+    dtype: Annotated[
+        list[str] | None, typer.Option("--dtype", help="Format of the weights or cache [all].")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Profile to write, the fits put in.")
+    ] = None,
+    format_: FormatOption = Format.TABLE,
+) -> None:
+    """Fit floors, bandwidths and compute of a GPU's kernels, from aiconfigurator-core's tables."""
+    from codesign.calibration.kernels import fit_device, fitted_profile
+    from codesign.calibration.kernels.choices import chosen_backends, chosen_dtypes
+    from codesign.hardware import load_hardware
+    from codesign.report.kernel_tables import render_fits
+
+    hardware = load_hardware(device)
+    fits = fit_device(
+        hardware,
+        backends=chosen_backends(backend),
+        dtypes=chosen_dtypes(dtype),
+        progress=lambda step: typer.echo(step, err=True) if sys.stderr.isatty() else None,
+    )
+    sys.stdout.write(render_fits(hardware, fits, format_.value))
+    if out is None:
+        typer.echo("not saved; --out my-gpu.yaml writes a profile with these constants", err=True)
+        return
+    from codesign.calibration.kernels.profile import save_profile
+
+    save_profile(fitted_profile(hardware, fits), out)
+    typer.echo(f"wrote profile {out}", err=True)
