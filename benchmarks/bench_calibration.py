@@ -1,6 +1,5 @@
 """A routing trace of one gigabyte: bytes per second, and that memory does not grow with it."""
 
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -26,28 +25,40 @@ def write_trace(path: Path, sequences: int) -> int:
     generator = np.random.default_rng(0)
     layer = np.arange(LAYERS)[:, None]
     shape = (sequences, TOKENS, LAYERS, TOP_K)
-    array = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)  # type: ignore[no-untyped-call]
-    for sequence in range(sequences):
-        names = generator.permuted(np.tile(np.arange(EXPERTS), (LAYERS, 1)), axis=1)
-        array[sequence] = names[layer, base]
-    array.flush()
+    header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+    with path.open("wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+        for _ in range(sequences):
+            names = generator.permuted(np.tile(np.arange(EXPERTS), (LAYERS, 1)), axis=1)
+            stream.write(names[layer, base].astype(np.uint8).tobytes())
     return path.stat().st_size
 
 
-def calibrate(path: Path) -> None:
-    """Run the command in a process of its own."""
-    subprocess.run(
-        [sys.executable, "-c", "from codesign.cli import main; main()", "calibrate", "routing", str(path),
-         "--experts", str(EXPERTS), "--format", "json"],
-        check=True, capture_output=True,
-    )  # fmt: skip
+PROGRAM = """
+import sys
+from codesign.cli import main
+try:
+    main()
+finally:
+    peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    print(peak.split()[1], file=sys.stderr)
+"""
+"""Runs the command and prints its largest resident memory [KiB] last."""
+
+
+def calibrate(path: Path) -> int:
+    """Run the command in a process of its own; returns its largest resident memory [byte]."""
+    arguments = ("calibrate", "routing", str(path), "--experts", str(EXPERTS))
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], check=True, capture_output=True, text=True
+    )
+    return int(done.stderr.split()[-1]) * 1024
 
 
 def bench_routing_trace(benchmark: Any, tmp_path: Path) -> None:
     path = tmp_path / "trace.npy"
     size = write_trace(path, FEW if benchmark.disabled else SEQUENCES)
-    benchmark.pedantic(calibrate, (path,), rounds=1, warmup_rounds=0)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    peak = benchmark.pedantic(calibrate, (path,), rounds=1, warmup_rounds=0)
     path.unlink()
     assert peak < LARGEST_MEMORY
     benchmark.extra_info["bytes"] = size

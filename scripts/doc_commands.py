@@ -3,10 +3,10 @@
     python scripts/doc_commands.py            # rewrite the outputs that are shown
     python scripts/doc_commands.py --check    # say which no longer hold
 
-README's table of accuracy is taken from docs/accuracy.md. A page's ``bash`` blocks run in order in one empty folder. A ``text`` block right after one shows as
-many of the first lines of its standard output as it has; a line ``...`` ends it early. A ``yaml``,
-``python`` or ``json`` block after a line ``<!-- file: NAME -->`` is written to NAME first. A block
-after ``<!-- not run: REASON -->`` is not run.
+README's table of accuracy is taken from docs/accuracy.md. A page's ``bash`` blocks run in order in
+one empty folder. A ``text`` block right after one shows as many of the first lines of its standard
+output as it has; a line ``...`` ends it early. A block after ``<!-- file: NAME -->`` is written to
+NAME first. A block after ``<!-- not run: REASON -->`` is not run.
 """
 
 import os
@@ -28,6 +28,8 @@ PAGES: Final = (
 TIMEOUT: Final = 300
 TOLERANCE: Final = 0.02
 """Numbers shown may differ by this share from those printed: the last digit is no one's promise."""
+
+PICTURED: Final = "which-mechanism"
 
 ACCURACY_START: Final = "<!-- accuracy: filled from docs/accuracy.md by scripts/doc_commands.py -->"
 ACCURACY_END: Final = "<!-- /accuracy -->"
@@ -192,9 +194,19 @@ def with_accuracy(page: str) -> str:
     return f"{before}{start}\n\n{accuracy_table()}\n{ACCURACY_END}{rest.partition(ACCURACY_END)[2]}"
 
 
+def draw_pictures() -> None:
+    """Draw README's picture anew, by the command that README names."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run(f"codesign ablate {PICTURED} --out {folder}", Path(folder), ROOT / "README.md")
+        text = (Path(folder) / "mechanisms.svg").read_text(encoding="utf-8")
+    (ROOT / "docs" / "images" / "mechanisms.svg").write_text(text, encoding="utf-8")
+
+
 def main(arguments: list[str]) -> int:
     """Rewrite every page, or check them."""
     wrong = 0
+    if "--check" not in arguments:
+        draw_pictures()
     for path in PAGES:
         with tempfile.TemporaryDirectory() as folder:
             shown = run_page(path, Path(folder))

@@ -185,6 +185,17 @@ def test_a_binding_constraint_is_what_keeps_a_better_design_out() -> None:
     assert free.binding == []
 
 
+def test_a_constraint_that_costs_nothing_does_not_bind() -> None:
+    # Whatever its drafts, the model is of one size: K >= 1 excludes an equal, not a better design.
+    result = answer(
+        objectives=["total_params"],
+        space=K_ALONE,
+        constraints=NO_DEFAULTS | {"K": {"at_least": 1}},
+    )
+    assert result.best["design"]["draft_tokens"] == 1
+    assert result.binding == []
+
+
 def test_a_gain_is_an_improvement_in_either_direction() -> None:
     fields: dict[str, Any] = {"objectives": ["sd_tpot"]}
     bound = answer(constraints=NO_DEFAULTS | {"draft_tokens": {"at_most": 1}}, **fields)

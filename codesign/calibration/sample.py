@@ -20,6 +20,11 @@ _JSON_START: Final = re.compile(
 )
 """A log line that starts with ``[2026-01-01 12:00:00]`` is no list."""
 
+ZIP_FAULTS: Final = (
+    zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, zlib.error,
+)  # fmt: skip
+"""What Python's zip reader raises on broken, encrypted or exotic archives."""
+
 Container = Literal[
     "folder", "empty", "npy", "zip", "torch", "pickle", "sqlite", "json", "text", "binary"
 ]  # fmt: skip
@@ -127,7 +132,7 @@ class Sample:
         except Exception as error:  # torch raises what it likes on broken files
             raise DataError(
                 f"{self.path}: refused: not a torch file of tensors and plain values only, so "
-                f"nothing of it was run ({str(error).splitlines()[0]})"
+                f"nothing of it was run ({(str(error).splitlines() or [''])[0]})"
             ) from None
 
     @property
@@ -177,11 +182,22 @@ class Sample:
 
     def _is_torch(self) -> bool:
         """A torch file is a zip with one folder that holds ``data.pkl``."""
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                return any(name.endswith("/data.pkl") for name in archive.namelist())
-        except zipfile.BadZipFile:
-            raise DataError(f"{self.path}: the zip data is cut off or broken") from None
+        with open_archive(self.path) as archive:
+            return any(name.endswith("/data.pkl") for name in archive.namelist())
+
+
+def open_archive(path: Path) -> zipfile.ZipFile:
+    """Open a zip file.
+
+    Raises
+    ------
+    DataError
+        If its directory is cut off or broken.
+    """
+    try:
+        return zipfile.ZipFile(path)
+    except (*ZIP_FAULTS, OSError):
+        raise DataError(f"{path}: the zip data is cut off or broken") from None
 
 
 def _past_space(text: str, at: int) -> int:

@@ -26,15 +26,33 @@ calibrate = typer.Typer(
 
 FILES: Final = "The files"
 MEASURED: Final = "What the files may not say"
+PICTURES: Final = (".png", ".svg", ".pdf")
 
 
-def _option(flag: str, text: str, panel: str) -> Any:
-    return typer.Option(flag, help=text, rich_help_panel=panel)
+def _option(flag: str, text: str, panel: str, least: int | None = None) -> Any:
+    return typer.Option(flag, help=text, rich_help_panel=panel, min=least)
+
+
+def _known_picture(path: Path | None) -> Path | None:
+    """Refuse a picture that cannot be drawn before the fit, not after it."""
+    if path is not None:
+        from codesign.errors import UsageError
+
+        if path.suffix.lower() not in PICTURES:
+            endings = ", ".join(PICTURES)
+            raise UsageError(f"--plot: a picture ends in {endings}, not {path.suffix!r}")
+    return path
 
 
 Files = Annotated[list[Path], typer.Argument(help="Files as the engine wrote them.")]
 Out = Annotated[Path | None, _option("--out", "Calibration file to merge the section into.", FILES)]
-Plot = Annotated[Path | None, _option("--plot", "Picture of the fit: .png, .svg or .pdf.", FILES)]
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot", help="Picture of the fit: .png, .svg or .pdf.", rich_help_panel=FILES,
+        callback=_known_picture,
+    ),
+]  # fmt: skip
 InputFormat = Annotated[
     str | None, _option("--input-format", "Reader to use [detected from the content].", FILES)
 ]
@@ -51,7 +69,7 @@ Gpus = Annotated[int | None, _option("--gpus", "GPUs of the replica.", MEASURED)
 Tp = Annotated[int | None, _option("--tp", "Tensor-parallel degree.", MEASURED)]
 Ep = Annotated[int | None, _option("--ep", "Expert-parallel degree.", MEASURED)]
 Replicates = Annotated[
-    int, _option("--replicates", "Bootstrap replicates behind standard errors.", FILES)
+    int, _option("--replicates", "Bootstrap replicates behind standard errors.", FILES, 2)
 ]
 Seed = Annotated[int, _option("--seed", "Of the bootstrap.", FILES)]
 
@@ -60,10 +78,10 @@ Seed = Annotated[int, _option("--seed", "Of the bootstrap.", FILES)]
 def routing(
     files: Files,
     arch: Arch = None,
-    experts: Annotated[int | None, _option("--experts", "N, without --arch.", MEASURED)] = None,
-    top_k: Annotated[int | None, _option("--top-k", "k, without --arch.", MEASURED)] = None,
+    experts: Annotated[int | None, _option("--experts", "N, without --arch.", MEASURED, 1)] = None,
+    top_k: Annotated[int | None, _option("--top-k", "k, without --arch.", MEASURED, 1)] = None,
     layers: Annotated[
-        int | None, _option("--layers", "Layers in the file, without --arch.", MEASURED)
+        int | None, _option("--layers", "Layers in the file, without --arch.", MEASURED, 1)
     ] = None,
     input_format: InputFormat = None,
     replicates: Replicates = 200,
@@ -87,7 +105,9 @@ def routing(
 @calibrate.command()
 def acceptance(
     files: Files,
-    draft_tokens: DraftTokens = None,
+    draft_tokens: Annotated[
+        int | None, _option("--draft-tokens", "K of the measurement.", MEASURED, 1)
+    ] = None,
     input_format: InputFormat = None,
     replicates: Replicates = 200,
     seed: Seed = 0,

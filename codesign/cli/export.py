@@ -42,13 +42,13 @@ def export(
 ) -> None:
     """Print engine flags, draft length by batch size, and the design's config.json."""
     from codesign.errors import UsageError
-    from codesign.export import hand_over, load_served
+    from codesign.export import Handover, load_served
     from codesign.report.export_files import write_handover
     from codesign.report.export_text import render_handover
 
     if max_batch is not None and max_batch < 1:
         raise UsageError(f"--max-batch must be at least 1 ({max_batch})")
-    handover = hand_over(load_served(result), max_batch)
+    handover = Handover(load_served(result), max_batch)
     target = to.value if to else None
     sys.stdout.write(render_handover(handover, target, format_.value))
     if out is not None:

@@ -1,6 +1,6 @@
 """Hand an answer back: flags and draft lengths for engines, a config.json for training."""
 
-from codesign.export.handover import Handover, hand_over
+from codesign.export.handover import Handover
 from codesign.export.served import Served, load_served
 
-__all__ = ["Handover", "Served", "hand_over", "load_served"]
+__all__ = ["Handover", "Served", "load_served"]

@@ -1,7 +1,7 @@
 """Everything that is handed back, put together once and rendered by the command line."""
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from functools import cached_property
+from typing import Any
 
 from codesign.errors import UsageError
 from codesign.export.engines import ENGINES, EngineExport
@@ -9,28 +9,47 @@ from codesign.export.huggingface import config_of
 from codesign.export.schedule import BestLengths, best_lengths
 from codesign.export.served import Served
 
-Target = Literal["vllm", "sglang", "huggingface"]
-TARGETS: Final[tuple[Target, ...]] = ("vllm", "sglang", "huggingface")
 
-
-@dataclass(frozen=True)
 class Handover:
-    """What engines and trainers are given.
+    """What engines and trainers are given, each part computed when it is asked for.
 
     Parameters
     ----------
-    lengths : BestLengths
-    engines : dict of str to EngineExport
-    config : dict, optional
-        config.json; absent where the family cannot express the design.
-    config_remarks : tuple of str
-        What the config.json leaves open, or why there is none.
+    served : Served
+    largest : int, optional
+        Largest batch size of the schedule; absent: what fits into memory, at most 1,024.
     """
 
-    lengths: BestLengths
-    engines: dict[str, EngineExport]
-    config: dict[str, Any] | None
-    config_remarks: tuple[str, ...]
+    def __init__(self, served: Served, largest: int | None = None) -> None:
+        self._served, self._largest = served, largest
+
+    @cached_property
+    def lengths(self) -> BestLengths:
+        """Draft length by batch size."""
+        return best_lengths(self._served, self._largest)
+
+    @cached_property
+    def engines(self) -> dict[str, EngineExport]:
+        """How each engine is started."""
+        schedule = self.lengths.schedule
+        return {name: make(self._served, schedule) for name, make in ENGINES.items()}
+
+    @cached_property
+    def _config(self) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
+        try:
+            return config_of(self._served)
+        except UsageError as error:
+            return None, (str(error),)
+
+    @property
+    def config(self) -> dict[str, Any] | None:
+        """config.json; absent where the family cannot express the design."""
+        return self._config[0]
+
+    @property
+    def config_remarks(self) -> tuple[str, ...]:
+        """What the config.json leaves open, or why there is none."""
+        return self._config[1]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stable machine-readable form."""
@@ -56,22 +75,3 @@ class Handover:
             {"batch_size": size, "draft_tokens": drafted, "sd_speedup": float(speedup)}
             for size, drafted, speedup in zip(*columns, strict=True)
         ]
-
-
-def hand_over(served: Served, largest: int | None = None) -> Handover:
-    """Put together what is handed back.
-
-    Parameters
-    ----------
-    served : Served
-    largest : int, optional
-        Largest batch size of the schedule; absent: what fits into memory, at most 1,024.
-    """
-    lengths = best_lengths(served, largest)
-    config: dict[str, Any] | None = None
-    try:
-        config, remarks = config_of(served)
-    except UsageError as error:
-        remarks = (str(error),)
-    engines = {name: make(served, lengths.schedule) for name, make in ENGINES.items()}
-    return Handover(lengths, engines, config, remarks)

@@ -152,8 +152,9 @@ def resolve_interconnect(hardware: Hardware, gpus: int) -> tuple[Interconnect | 
     if reduce is None or exchange is None:
         ratio = _link_bandwidth(hardware) / _link_bandwidth(reference)
         missing = "all-reduce and all-to-all" if reduce is None else "all-to-all"
+        through = "interconnect" if hardware.scaleup_bandwidth else "PCIe"
         origins.append(
-            f"{missing}: scaled from {reference.name} by interconnect bandwidth x{ratio:.3g}"
+            f"{missing}: scaled from {reference.name} by {through} bandwidth x{ratio:.3g}"
         )
     assert reference.all_reduce is not None and reference.expert_all_to_all is not None
     floors = sorted((reduce or reference.all_reduce).floors, key=lambda entry: entry.gpus)

@@ -11,7 +11,7 @@ def amdahl_ratio(routed_load_fraction: ArrayLike, unique_ratio: ArrayLike) -> Fl
     Parameters
     ----------
     routed_load_fraction : array_like
-        Share f of the decode step that is proportional to unique experts, in [0, 1] [-].
+        Share f of the decode step that is proportional to unique experts, 0 to 1 [-].
     unique_ratio : array_like
         U(B,q) / U(B,1) [-].
 

@@ -210,7 +210,7 @@ def with_shared_experts(
 
 
 def unique_experts_uniform(experts: ArrayLike, top_k: ArrayLike, tokens: ArrayLike) -> FloatArray:
-    """Expected unique experts if every token chose uniformly, N [1 - (1 - k/N)^T] [-].
+    """Expected unique experts if every token chose uniformly, N (1 - (1 - k/N)^T) [-].
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def unique_experts_uniform(experts: ArrayLike, top_k: ArrayLike, tokens: ArrayLi
 def unique_experts_independent(
     selection_probabilities: NDArray[Any], tokens: ArrayLike
 ) -> FloatArray:
-    """Expected unique experts of independent tokens with known popularity, Σ [1 - (1 - p)^T] [-].
+    """Expected unique experts of independent tokens with known popularity, Σ (1 - (1 - p)^T) [-].
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from codesign.ablation import AblationResult
 from codesign.records import Record
+from codesign.report.glossary import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ def variant_figure(result: AblationResult) -> "Figure":
     axes.barh(places, [row[name] or 0.0 for row in rows], color=COLOURS[0])
     axes.set_yticks(places, [str(row["variant"]) for row in rows])
     axes.invert_yaxis()
-    axes.set_xlabel(name)
+    axes.set_xlabel(label(name))
     axes.set_title(result.ablation["name"], loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     return picture
@@ -45,7 +46,7 @@ def mechanism_figure(result: AblationResult) -> "Figure":
         rows = [row for row in result.mechanisms() if row["variant"] == variant]
         _stack(axes, place, rows, labelled=place == 0)
     axes.set_xticks(range(len(variants)), [fill(_words(name), 16) for name in variants])
-    axes.set_ylabel(result.ablation["figures"][0])
+    axes.set_ylabel(label(result.ablation["figures"][0]))
     axes.set_title(result.ablation["name"], loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     picture.legend(loc="outside right upper", frameon=False)
@@ -62,18 +63,18 @@ def _stack(axes: "Axes", place: int, rows: list[Record], *, labelled: bool) -> N
     axes.bar(place, bare, 0.7, color="#d9d9d9", label="bare model" if labelled else None)
     top = bare
     for row, colour in zip(rows, COLOURS, strict=False):
-        label = row["name"] if labelled else None
+        named = row["name"] if labelled else None
         if row["shapley"] >= 0:
-            axes.bar(place, row["shapley"], 0.7, bottom=top, color=colour, label=label)
+            axes.bar(place, row["shapley"], 0.7, bottom=top, color=colour, label=named)
             top += row["shapley"]
     for row, colour in zip(rows, COLOURS, strict=False):
-        label = row["name"] if labelled else None
+        named = row["name"] if labelled else None
         if row["shapley"] < 0:
             top += row["shapley"]
             axes.bar(
-                place, -row["shapley"], 0.35, bottom=top, color=colour, hatch="//", label=label,
+                place, -row["shapley"], 0.35, bottom=top, color=colour, hatch="//", label=named,
                 edgecolor="white",
             )  # fmt: skip
     ends = [place - 0.45, place + 0.45]
-    label = "full model" if labelled else None
-    axes.plot(ends, [full, full], color="black", linewidth=2, label=label)
+    named = "full model" if labelled else None
+    axes.plot(ends, [full, full], color="black", linewidth=2, label=named)

@@ -5,18 +5,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
-import numpy as np
-
-from codesign.designs import Designs
 from codesign.records import Record
-from codesign.regimes import scanned_batch_sizes
-from codesign.report.batch_charts import BATCH, best_lengths, curve
 from codesign.report.cells import Cell, Row, Table, cell, look_up, pointer, table
-from codesign.report.charts import Axis, Chart, Dash, Role, Series, look
-from codesign.report.glossary import component_label, constraint_label, label, unit
-from codesign.report.rebuilt import Rebuilt
+from codesign.report.charts import Chart
+from codesign.report.comparison_charts import comparison_charts
+from codesign.report.glossary import constraint_label, label, unit
 from codesign.report.report import Report
-from codesign.report.result_charts import axis_of, design_words, scaled
 from codesign.report.tables_answer import AXES, COMPARED
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -95,7 +89,9 @@ class Comparison:
         for name in objectives:
             expected = self.cells("best", "objectives", name, unit=unit(name))
             rows.append([f"{label(name)}, expected", *expected])
-        rows += [[label(name), *self.cells(*at, name, unit=unit(name))] for name in COMPARED]
+        for name in COMPARED:
+            title = label(name) + (", values in use" if name in objectives else "")
+            rows.append([title, *self.cells(*at, name, unit=unit(name))])
         rows += [
             ["probability that quality holds",
              *self.cells(*at, "quality", "probability", unit="share", digits=3)],
@@ -133,93 +129,7 @@ class Comparison:
     @cached_property
     def charts(self) -> dict[str, Chart]:
         """Every chart by name."""
-        made = [self._fronts(), self._curves(), self._throughputs(), self._lengths(),
-                self._components()]  # fmt: skip
-        return {chart.name: chart for chart in made if chart.series}
-
-    def _drawn(self) -> list[tuple[str, Rebuilt, Role, Dash]]:
-        """Results whose study resolves, each with its looks."""
-        return [
-            (self.names[n], report.rebuilt, *look(n))
-            for n, report in enumerate(self.reports)
-            if isinstance(report.rebuilt, Rebuilt)
-        ]
-
-    def _lines(self, name: str, title: str, caption: str, axis: Axis, figure: str) -> Chart:
-        sizes = scanned_batch_sizes()
-        series = tuple(
-            Series(
-                f"{title}", sizes,
-                curve(rebuilt.over_batch_sizes(rebuilt.design("best"), sizes), figure),
-                "line", role, dash,
-            )
-            for title, rebuilt, role, dash in self._drawn()
-        )  # fmt: skip
-        return Chart(name, title, caption, BATCH, axis, series)
-
-    def _curves(self) -> Chart:
-        return self._lines(
-            "speedup", "At which batch sizes does speculative decoding pay?",
-            "SD speedup of each result's best design, at the values in use.",
-            Axis("SD speedup [×]"), "sd_speedup",
-        )  # fmt: skip
-
-    def _throughputs(self) -> Chart:
-        return self._lines(
-            "throughput", "How many tokens per second does a GPU yield?",
-            "With speculative decoding, each result's best design, at the values in use.",
-            Axis("tokens/s per GPU", log=True), "sd_tokens_per_s_per_gpu",
-        )  # fmt: skip
-
-    def _lengths(self) -> Chart:
-        sizes, series = scanned_batch_sizes(), []
-        for name, rebuilt, role, dash in self._drawn():
-            lengths = np.array(rebuilt.problem.space.axes["draft_tokens"], dtype=np.float64)
-            own = rebuilt.design("best")
-            every = Designs.of(
-                own.experts, own.top_k, own.shared_experts, lengths, own.expert_width
-            )
-            chosen, _ = best_lengths(lengths, rebuilt.over_batch_sizes(every, sizes).sd_speedup)
-            series.append(Series(name, sizes, chosen, "steps", role, dash))
-        return Chart(
-            "draft_length", "How many tokens to draft at each batch size?",
-            "The K with the largest SD speedup of each result's best design.",
-            BATCH, Axis("best K (drafted tokens)", whole=True), tuple(series),
-        )  # fmt: skip
-
-    def _fronts(self) -> Chart:
-        """Fronts of the results that trade the same objectives as the first."""
-        up, across = (self.reports[0].result["front_objectives"] or ["", ""])[:2]
-        series = []
-        for n, report in enumerate(self.reports):
-            rows = report.result["front"]
-            if rows and report.result["front_objectives"][:2] == [up, across]:
-                x, y = (
-                    scaled(name, np.array([row["objectives"][name] for row in rows]))
-                    for name in (across, up)
-                )
-                labels = [design_words(row["design"]) for row in rows]
-                series.append(Series(self.names[n], x, y, "points", look(n)[0], labels=labels))
-        return Chart(
-            "front", "What does each front offer?",
-            "Loss differences are each against its own reference.",
-            axis_of(across), axis_of(up), tuple(series),
-        )  # fmt: skip
-
-    def _components(self) -> Chart:
-        series = []
-        for n, report in enumerate(self.reports):
-            parts = report.result["best"]["prediction"]["by_batch_size"][0]["components"]["verify"]
-            ordered = sorted(parts, key=lambda name: parts[name])
-            titles = [component_label(name) for name in ordered]
-            times = [parts[name] * 1e3 for name in ordered]
-            role, dash = look(n)
-            series.append(Series(self.names[n], times, titles, "bars", role, dash))
-        return Chart(
-            "breakdown", "Where does the verify pass spend its time?",
-            "Of each result's best design at its first batch size, at the values in use.",
-            Axis("time [ms]"), Axis(""), tuple(series),
-        )  # fmt: skip
+        return {chart.name: chart for chart in comparison_charts(self.names, self.reports)}
 
 
 def _flattened(value: Any, prefix: str = "") -> list[tuple[str, Any]]:

@@ -17,7 +17,7 @@ from codesign.prediction import FIGURES
 from codesign.records import Record, plain
 from codesign.report.cloud import EXPECTED, Cloud, Figures, Marked
 from codesign.report.formats import SIGNED, UNITS
-from codesign.report.glossary import constraint_label, label, meaning, unit
+from codesign.report.glossary import better, constraint_label, label, meaning, unit
 
 STEPS: Final = 2**16 - 1
 WIDE: Final = 100.0
@@ -59,6 +59,7 @@ def explorer_data(result: Record, cloud: Cloud, marked: Marked) -> Record:
         "marked": _marked(marked, names),
         "x": names.index(_shown_as(result["front_objectives"][1], names)),
         "y": names.index(_shown_as(result["front_objectives"][0], names)),
+        "pair": len(result["front_objectives"]) == 2,
         "whole": cloud.whole,
         "shown": cloud.shown,
     }
@@ -78,7 +79,6 @@ def _described(name: str) -> Record:
     shown_as = unit(plain_name)
     factor, suffix = UNITS.get(shown_as, (1.0, ""))
     drawn = name != plain_name
-    figure = FIGURES.get(plain_name)
     return {
         "name": name,
         "label": label(plain_name) + (", expected over the draws" if drawn else ""),
@@ -86,7 +86,7 @@ def _described(name: str) -> Record:
         "factor": factor,
         "suffix": suffix,
         "signed": shown_as in SIGNED,
-        "better": figure.better if figure else None,
+        "better": better(plain_name),
         "key": drawn or name in KEY_FIGURES,
     }
 
@@ -133,7 +133,7 @@ def _marked(marked: Marked, names: list[str]) -> Record:
         "kind": marked.kinds,
         "name": marked.names,
         "design": {axis: _list(getattr(figures.designs, axis), figures) for axis in AXES},
-        "values": [_list(figures.columns[name], figures) for name in names],
+        "values": _shared([_list(figures.columns[name], figures) for name in names]),
         "violated": [
             [int(n) for n in np.flatnonzero(row)]
             for row in np.stack(
@@ -142,6 +142,16 @@ def _marked(marked: Marked, names: list[str]) -> Record:
             )
         ] if figures.violations else [[] for _ in marked.kinds],
     }  # fmt: skip
+
+
+def _shared(columns: list[list[Any]]) -> list[list[Any] | int]:
+    """Columns, or the position of an earlier one with the same values."""
+    first: dict[str, int] = {}
+    places = [first.setdefault(repr(column), place) for place, column in enumerate(columns)]
+    return [
+        column if place == own else own
+        for place, (column, own) in enumerate(zip(columns, places, strict=True))
+    ]
 
 
 def _list(values: FloatArray, figures: Figures) -> list[Any]:

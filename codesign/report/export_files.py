@@ -17,11 +17,13 @@ def write_handover(handover: Handover, target: str | None, folder: Path) -> None
     UsageError
         If the folder cannot be written.
     """
-    texts = {"draft-tokens.csv": to_csv(handover.table())}
-    for name, export in handover.engines.items():
-        if target in (None, name):
-            texts[f"{name}.sh"] = "#!/bin/sh\n" + schedule_text(handover) + export.shell
-            texts |= export.files
+    texts = {}
+    if target != "huggingface":
+        texts["draft-tokens.csv"] = to_csv(handover.table())
+        for name, export in handover.engines.items():
+            if target in (None, name):
+                texts[f"{name}.sh"] = "#!/bin/sh\n" + schedule_text(handover) + export.shell
+                texts |= export.files
     if handover.config is not None and target in (None, "huggingface"):
         texts["config.json"] = to_json(handover.config)
     try:

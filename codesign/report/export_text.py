@@ -18,11 +18,13 @@ def render_handover(handover: Handover, target: str | None, form: str) -> str:
         If the config.json is asked for and the family cannot express the design.
     """
     if target == "huggingface":
-        require_config(handover)
+        config = require_config(handover)
+        return to_json({"config": config, "remarks": list(handover.config_remarks)}
+                       if form == "json" else config)  # fmt: skip
     if form == "json":
-        return to_json(_chosen(handover, target))
-    if target == "huggingface":
-        return to_json(handover.config)
+        data = handover.to_dict()
+        engines = data["engines"]
+        return to_json(data if target is None else data | {"engines": {target: engines[target]}})
     if target is not None:
         return schedule_text(handover) + handover.engines[target].shell
     parts = [schedule_text(handover)]
@@ -54,12 +56,3 @@ def schedule_text(handover: Handover) -> str:
         gain = f"{own[0]:.2f}" if len(own) == 1 else f"{own[0]:.2f} to {own[-1]:.2f}"
         lines.append(f"# {f'{first}-{last}':>10} {drafted:>4}   {gain}\n")
     return "".join(lines)
-
-
-def _chosen(handover: Handover, target: str | None) -> dict[str, Any]:
-    data = handover.to_dict()
-    if target is None:
-        return data
-    if target == "huggingface":
-        return {"huggingface": data["huggingface"]}
-    return data | {"engines": {target: data["engines"][target]}, "huggingface": None}

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ from codesign.search.storage import JOURNAL
 
 FORMATS: Final = ("html", "md", "csv")
 RESULT: Final = "result.json"
+ENTRY: Final = ("design", "objectives", "constraints", "prediction")
 
 
 def write_result(result: Result, folder: Path, paths_from: Path | None = None) -> None:
@@ -68,7 +70,7 @@ def read_result(path: Path) -> Record:
     """
     file = path / RESULT if path.is_dir() else path
     try:
-        result = json.loads(file.read_text(encoding="utf-8"))
+        result = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
     except ValueError as error:
@@ -78,7 +80,24 @@ def read_result(path: Path) -> Record:
         raise DataError(
             f"{file}: not a result of codesign optimize (schema {schema}, not {SCHEMA})"
         )
+    missing = _missing(result)
+    if missing:
+        raise DataError(f"{file}: cut short or changed by hand, it lacks {', '.join(missing)}")
     return dict(result)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _missing(result: Record) -> list[str]:
+    """Fields without which nothing can be said."""
+    absent = [each.name for each in fields(Result) if each.name not in result]
+    for role in ("best", "reference", "throughput_best"):
+        entry = result.get(role)
+        held = entry if isinstance(entry, dict) else {}
+        absent += [f"{role}.{part}" for part in ENTRY if not isinstance(held.get(part), dict)]
+    return absent
 
 
 def write_report(

@@ -91,8 +91,9 @@ def _series(figure: "Figure", axes: "Axes", chart: Chart) -> None:
         figure.colorbar(mesh, ax=axes, label=chart.heat.label)
         _line(axes, chart.heat.ridge)
     bars = [each for each in chart.series if each.kind == "bars"]
+    names = list(dict.fromkeys(str(name) for each in bars for name in each.y))
     for number, each in enumerate(bars):
-        _bars(axes, each, number, len(bars))
+        _bars(axes, each, number, len(bars), names)
     for each in chart.series:
         if each.kind == "points":
             crowd = len(each.x) > 500
@@ -118,14 +119,15 @@ def _line(axes: "Axes", each: Series) -> None:
     )  # fmt: skip
 
 
-def _bars(axes: "Axes", each: Series, number: int, count: int) -> None:
+def _bars(axes: "Axes", each: Series, number: int, count: int, names: list[str]) -> None:
+    """Bars at the place of their category, whatever order a series has them in."""
     height = 0.8 / count
-    level = np.arange(len(each.y)) + (number - (count - 1) / 2) * height
+    level = np.array([names.index(str(name)) for name in each.y])
     axes.barh(
-        level, np.asarray(each.x, float), height, color=COLOURS[each.role], label=each.name,
-        alpha=1.0 if each.dash == "solid" else 0.35,
+        level + (number - (count - 1) / 2) * height, np.asarray(each.x, float), height,
+        color=COLOURS[each.role], label=each.name, alpha=1.0 if each.dash == "solid" else 0.35,
     )  # fmt: skip
-    axes.set_yticks(range(len(each.y)), [str(name) for name in each.y])
+    axes.set_yticks(range(len(names)), names)
 
 
 def _ribbons(axes: "Axes", chart: Chart, rows: list[str]) -> None:

@@ -14,6 +14,9 @@ GRID: Final = "rgba(128,128,128,0.25)"
 CROWD: Final = 500
 """Points from which a series is drawn small."""
 
+SIZES: Final = ((1, 14), (60, 9), (CROWD, 6), (float("inf"), 4))
+"""Size of a point by how many there are at most [px]."""
+
 RIBBON: Final = 0.055
 """Height of one ribbon, as a share of the plot."""
 
@@ -117,7 +120,7 @@ def _trace(chart: Chart, series: Series) -> dict[str, Any]:
 
 def _size(series: Series) -> int:
     """A crowd is drawn in small points, a single design in a large one."""
-    return 4 if len(series.x) > CROWD else 9 if len(series.x) > 1 else 14
+    return next(size for most, size in SIZES if len(series.x) <= most)
 
 
 def _values(values: Any) -> list[Any]:

@@ -66,7 +66,7 @@ def front_chart(result: Record, cloud: Cloud | None = None, marked: Marked | Non
     return Chart(
         "front",
         "What does each design trade against what?",
-        f"No feasible design beats one on the front in both figures.{expected} Published: expert "
+        f"No design beats one on the front in every objective.{expected} Published: expert "
         "shapes (N, k, S) of released models on the reference's layers, each with its best K.",
         axis_of(across),
         axis_of(up),

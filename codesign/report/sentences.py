@@ -168,7 +168,9 @@ def _mechanism(result: Record) -> Sentence:
 
 def _obstacle(result: Record) -> Sentence:
     if result["certificate"]["kind"] != "exact":
-        return ("Unknown: what a constraint costs shows where the space is enumerated, not sampled",)
+        return (
+            "Unknown: what a constraint costs shows where the space is enumerated, not sampled",
+        )
     edge = "".join(
         f"; the best lies on the bound of {label(axis)}, so widen that axis"
         for axis in result["on_bounds"]

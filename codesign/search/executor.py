@@ -32,6 +32,9 @@ ATTEMPTS: Final = 3
 AHEAD: Final = 2
 """Tasks in flight per worker: enough to keep it busy, few enough to bound memory."""
 
+PATIENCE: Final = "20s"
+"""How long a cluster's scheduler is waited for."""
+
 ONE_THREAD: Final = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 )
@@ -47,10 +50,18 @@ class Pool:
         Returns a fresh executor.
     workers : int
         Tasks that it runs at a time.
+    stop : callable, optional
+        Ends an executor and drops what has not begun; told whether to wait for the rest.
     """
 
-    def __init__(self, start: Callable[[], Executor], workers: int) -> None:
+    def __init__(
+        self,
+        start: Callable[[], Executor],
+        workers: int,
+        stop: Callable[[Executor, bool], None] | None = None,
+    ) -> None:
         self._start = start
+        self._stop = stop or _stop
         self._executor = start()
         self.workers = workers
 
@@ -85,11 +96,15 @@ class Pool:
 
     def close(self) -> None:
         """Let the workers go; what has not begun is dropped."""
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._stop(self._executor, True)
 
     def _replace(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._stop(self._executor, False)
         self._executor = self._start()
+
+
+def _stop(executor: Executor, wait: bool) -> None:
+    executor.shutdown(wait=wait, cancel_futures=True)
 
 
 class Shared(Generic[Value]):
@@ -190,7 +205,7 @@ def _cluster_pool(address: str) -> Iterator[Pool]:
             "a cluster needs dask.distributed: pip install 'codesign[cluster]'"
         ) from None
     try:
-        client = Client(address, timeout="20s", set_as_default=False)
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UsageError(f"no Dask scheduler answers at {address}: {error}") from error
     with client:
@@ -198,7 +213,11 @@ def _cluster_pool(address: str) -> Iterator[Pool]:
         if not threads:
             raise UsageError(f"the scheduler at {address} has no workers: start dask workers")
         # The scheduler runs a lost worker's tasks again; `pure` would merge equal ones.
-        pool = Pool(lambda: client.get_executor(pure=False, retries=ATTEMPTS), threads)
+        pool = Pool(
+            lambda: client.get_executor(pure=False, retries=ATTEMPTS),
+            threads,
+            lambda executor, wait: executor.shutdown(wait=wait),
+        )
         try:
             yield pool
         except KilledWorker as error:

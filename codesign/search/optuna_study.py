@@ -146,7 +146,7 @@ class _Driver:
             place = self._lattice.place(trial.params)
             row = self._lattice.row(place)
             self._places.setdefault(row, place)
-            self._assessor.known[row] = _outcome_of(trial)
+            self._assessor.known[row] = self._outcome_of(trial)
             self._rows.append(row)
             self._study.add_trial(trial)
         return whole
@@ -197,7 +197,7 @@ class _Driver:
         """Take over what is recorded of a batch, by an earlier process or another driver."""
         told = self.record.told()
         for slot in work.slots.keys() & told.keys():
-            self._assessor.known[work.slots[slot]] = _outcome_of(as_sampled(told[slot]))
+            self._assessor.known[work.slots[slot]] = self._outcome_of(as_sampled(told[slot]))
             work.recorded.add(slot)
 
     def _record(self, work: "_Batch") -> None:
@@ -222,6 +222,12 @@ class _Driver:
             system_attrs=dict(trial.system_attrs), constraints=outcome.violations,
             user_attrs={"design": self._lattice.shown(row)},
         )  # fmt: skip
+
+    def _outcome_of(self, trial: FrozenTrial) -> Outcome:
+        """Return what was told; a database gives constraints back in any order."""
+        told = trial.constraints
+        names = (constraint.name for constraint in self._lattice.variants.own.constraints)
+        return Outcome(tuple(trial.values), {name: told[name] for name in names})
 
     def outcome(self) -> StudyOutcome:
         """Return what the study found so far."""
@@ -261,7 +267,3 @@ class _Batch:
     @property
     def left(self) -> set[Row]:
         return {row for slot, row in self.slots.items() if slot not in self.recorded}
-
-
-def _outcome_of(trial: FrozenTrial) -> Outcome:
-    return Outcome(tuple(trial.values), trial.constraints)

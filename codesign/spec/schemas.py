@@ -6,6 +6,7 @@ from codesign.errors import UsageError, did_you_mean
 from codesign.spec.ablation import Ablation
 from codesign.spec.architecture import Architecture
 from codesign.spec.base import Spec
+from codesign.spec.calibration import Calibration
 from codesign.spec.draft import Acceptance, Draft
 from codesign.spec.hardware import Deployment, Hardware
 from codesign.spec.study import Space, Study
@@ -20,6 +21,7 @@ SPECS: Final[dict[str, type[Spec]]] = {
     "deployment": Deployment,
     "draft": Draft,
     "acceptance": Acceptance,
+    "calibration": Calibration,
     "space": Space,
 }
 

@@ -12,8 +12,8 @@ from codesign.calibration.kernels.attention import grouped
 from codesign.calibration.kernels.benchmark_routing import benchmark_unique_experts
 from codesign.calibration.kernels.choices import chosen_backends, chosen_dtypes
 from codesign.calibration.kernels.profile import save_profile
-from codesign.calibration.kernels.rows import without
 from codesign.calibration.kernels.routed import timed
+from codesign.calibration.kernels.rows import without
 from codesign.calibration.kernels.tables import device_folder, richest_version, version_key
 from codesign.errors import CalibrationError, DataError, UsageError
 from codesign.hardware import load_hardware
@@ -78,10 +78,11 @@ def test_benchmark_routing_is_the_collectors_own() -> None:
     table = pd.read_csv(SHARED / "data/latency/moe_kernels.csv.gz")
     table = table[table["distribution"] != "balanced"]
     cells = table.drop_duplicates(["distribution", "num_experts", "topk", "num_tokens"])
+    names = ["distribution", "num_experts", "topk", "num_tokens"]
     ours = np.array(
         [
-            benchmark_unique_experts(str(row.distribution), row.num_experts, row.topk, row.num_tokens)
-            for row in cells.itertuples()
+            benchmark_unique_experts(str(how), int(experts), int(top_k), int(tokens))
+            for how, experts, top_k, tokens in cells[names].itertuples(index=False, name=None)
         ]
     )
     error = ours / cells["expected_unique_experts"].to_numpy() - 1

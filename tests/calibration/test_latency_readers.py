@@ -409,3 +409,27 @@ def test_sglang_log_reads_k_from_the_arguments(tmp_path: Path) -> None:
     points, _ = settled(written(tmp_path, "s.log", log))
     assert [point.draft_tokens for point in points] == [0, 3]
     assert [point.seconds for point in points] == pytest.approx([8 / 720.0, 8 * 2.73 / 910.22])
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("batch_size,tokens_per_sequence,seconds", 8.0),
+        ("batch_size,width,ms", 8e-3),
+        ("bs,q,step_time_ms", 8e-3),
+        ("batch,verify_width,time (us)", 8e-6),
+        ("B;W;median_latency_us", 8e-6),
+        ("sequences\twidth\tmicroseconds", 8e-6),
+    ],
+)
+def test_columns_of_step_tables(tmp_path: Path, header: str, seconds: float) -> None:
+    separator = next(mark for mark in ";\t," if mark in header)
+    path = written(tmp_path, "t.csv", f"# by hand\n{header}\n{separator.join('248')}\n")
+    (point,), _ = settled(path)
+    assert (point.batch_size, point.draft_tokens) == (2, 3)
+    assert point.seconds == pytest.approx(seconds)
+
+
+def test_a_rate_is_no_time(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no columns"):
+        settled(written(tmp_path, "t.csv", "batch_size,requests_per_s\n1,2\n"))

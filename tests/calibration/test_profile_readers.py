@@ -10,6 +10,7 @@ from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.profile import calibrate_profile
 from codesign.calibration.timeline import union_length
 from codesign.errors import CalibrationError, DataError
+from codesign.hardware import load_hardware, resolve_kernel
 from tests.calibration.profile_files import (
     ATTENTION,
     DENSE,
@@ -299,3 +300,16 @@ def test_kernels_of_unknown_kind_are_named(tmp_path: Path) -> None:
     path = written_trace(tmp_path, "t.json", trace(events))
     found = calibrate_profile([path], CalibrationOptions())
     assert any("mystery_op" in warning for warning in found.warnings)
+
+
+def test_load_fraction_from_the_profile_s_floor(tmp_path: Path) -> None:
+    """One load tells no slope: the device's floor per layer is taken off instead."""
+    model, events = "qwen3-30b-a3b", [*step(0.0, 1, 1, 48), *step(5e4, 1, 1, 48)]
+    path = written_trace(tmp_path, "t.json", trace(events))
+    alone = calibrate_profile([path], CalibrationOptions(architecture=model))
+    assert "two batch sizes or widths" in alone.defaults["routed_load_fraction"]
+    found = calibrate_profile([path], CalibrationOptions(architecture=model, hardware="h100"))
+    kernel = resolve_kernel(load_hardware("h100"), "routed_experts", "vllm", "bf16").kernel
+    growing = 150e-6 - float(np.asarray(kernel.floor))
+    expected = growing / (sum(duration for _, duration in LAYER) * 1e-6)
+    assert found.parameters["routed_load_fraction"].value == pytest.approx(expected, rel=1e-6)

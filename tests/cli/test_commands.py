@@ -103,6 +103,9 @@ FLAGS: list[tuple[str, str, Any]] = [
     ("engine", "exact", "exact"),
     ("trials", "7", 7),
     ("seed", "42", 42),
+    ("batch", "5", 5),
+    ("sampler", "random", "random"),
+    ("draws", "2", 2),
 ]  # fmt: skip
 
 
@@ -114,6 +117,11 @@ def test_a_flag_goes_where_it_belongs(flag: str, written: str, value: Any) -> No
     for part in FLAG_PATHS[flag]:
         found = found[part]
     assert found == value
+
+
+def test_every_flag_is_tested() -> None:
+    elsewhere = {"attention_dp", "widths", "calibration"}
+    assert {flag for flag, _, _ in FLAGS} | elsewhere == set(FLAG_PATHS)
 
 
 def test_attention_dp_and_widths() -> None:

@@ -13,7 +13,7 @@ from codesign.architectures.counting import count_parameters
 from codesign.designs import Designs
 from codesign.draft_model import make_drafting
 from codesign.errors import DataError, UsageError
-from codesign.export import Served, hand_over, load_served
+from codesign.export import Handover, Served, load_served
 from codesign.export.huggingface import config_of
 from codesign.prediction import predict
 from codesign.report.export_files import write_handover
@@ -48,7 +48,7 @@ def test_a_result_is_served_with_its_best_design(folder: Path) -> None:
         assert model.architecture.moe is not None
         assert model.architecture.moe.experts == best["experts"]
         assert model.draft_tokens == best["draft_tokens"]
-    assert set(hand_over(model).lengths.draft_tokens) <= {0, 3, 5}
+    assert set(Handover(model).lengths.draft_tokens) <= {0, 3, 5}
 
 
 def test_a_study_is_served_as_it_is(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_study_is_served_as_it_is(tmp_path: Path) -> None:
 
 
 def test_files_for_every_target(folder: Path, tmp_path: Path) -> None:
-    handover = hand_over(load_served(str(folder)))
+    handover = Handover(load_served(str(folder)))
     write_handover(handover, None, tmp_path / "out")
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert {"vllm.sh", "sglang.sh", "config.json", "draft-tokens.csv"} <= written
@@ -67,7 +67,7 @@ def test_files_for_every_target(folder: Path, tmp_path: Path) -> None:
 
 
 def test_json_has_stable_keys(folder: Path) -> None:
-    data = json.loads(render_handover(hand_over(load_served(str(folder))), None, "json"))
+    data = json.loads(render_handover(Handover(load_served(str(folder))), None, "json"))
     assert set(data) == {"schedule", "batch_sizes", "engines", "huggingface"}
     assert set(data["engines"]) == {"vllm", "sglang"}
     assert data["batch_sizes"][0].keys() == {"batch_size", "draft_tokens", "sd_speedup"}
@@ -75,7 +75,7 @@ def test_json_has_stable_keys(folder: Path) -> None:
 
 def test_a_family_that_cannot_express_the_design_says_so_where_it_matters() -> None:
     """Qwen3-MoE has no shared experts: the flags are still given, the config.json is refused."""
-    handover = hand_over(served(set={"shared_experts": 2}))
+    handover = Handover(served(set={"shared_experts": 2}))
     assert "shared experts" in " ".join(handover.config_remarks)
     assert "vllm serve" in render_handover(handover, None, "text")
     with pytest.raises(UsageError, match="cannot express"):

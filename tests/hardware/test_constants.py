@@ -82,6 +82,14 @@ def test_what_was_not_measured_is_taken_from_the_nearest(
     assert resolved.origin.endswith("bench")
 
 
+def test_the_same_dtype_counts_more_than_the_same_engine() -> None:
+    # int4 is multiplied in bf16 too, but moves other bytes.
+    other = KERNELS[0] | {"dtype": "int4"}
+    kernels = [each | {"kernel": "gemm", "source": "x"} for each in (other, KERNELS[1])]
+    resolved = resolve_kernel(device(kernels=kernels), "gemm", "vllm", "bf16")
+    assert resolved.origin.startswith("scaled from mine sglang bf16")
+
+
 def test_another_format_is_scaled_by_the_ratio_of_peaks() -> None:
     only_bf16 = device(kernels=[KERNELS[0] | {"kernel": "gemm", "source": "bench"}])
     resolved = resolve_kernel(only_bf16, "gemm", "vllm", "fp8")
@@ -174,16 +182,16 @@ def test_a_measured_interconnect_is_taken_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("links", "ratio"),
+    ("links", "through", "ratio"),
     [
         # The H100's NVLink moves 450 GB/s per direction; PCIe only where there is no other link.
-        ({"scaleup_bandwidth": 900}, 2.0),
-        ({"pcie_bandwidth": 45}, 0.1),
-        ({"scaleup_bandwidth": 225, "pcie_bandwidth": 45}, 0.5),
+        ({"scaleup_bandwidth": 900}, "interconnect", 2.0),
+        ({"pcie_bandwidth": 45}, "PCIe", 0.1),
+        ({"scaleup_bandwidth": 225, "pcie_bandwidth": 45}, "interconnect", 0.5),
     ],
 )
 def test_other_interconnects_are_scaled_from_the_h100(
-    links: dict[str, float], ratio: float
+    links: dict[str, float], through: str, ratio: float
 ) -> None:
     mine = device(
         **{name: {"value": f"{value} GB/s", "source": "x"} for name, value in links.items()}
@@ -194,5 +202,5 @@ def test_other_interconnects_are_scaled_from_the_h100(
     assert found.all_reduce_bandwidth == pytest.approx(ratio * reference.all_reduce_bandwidth)
     assert found.all_to_all_bandwidth == pytest.approx(ratio * reference.all_to_all_bandwidth)
     assert found.all_reduce_floors == reference.all_reduce_floors
-    expected = f"scaled from h100-sxm by interconnect bandwidth x{ratio:.3g}"
+    expected = f"scaled from h100-sxm by {through} bandwidth x{ratio:.3g}"
     assert any(expected in line for line in origins)

@@ -1,23 +1,31 @@
 """Charts: the model's own curves, valid for plotly, drawn by matplotlib, the same each time."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
 
 from codesign.designs import Designs
 from codesign.errors import UsageError
-from codesign.prediction import predict
+from codesign.prediction import Prediction, predict
 from codesign.records import Record
-from codesign.report.batch_charts import best_lengths, regime_spans, sparsity_lines
-from codesign.report.charts import SEQUENCE, look
+from codesign.report.batch_charts import (
+    best_lengths,
+    measured_experts,
+    regime_spans,
+    sparsity_lines,
+)
+from codesign.report.charts import SEQUENCE, Axis, Chart, Series, look
 from codesign.report.cloud import evaluate, make_cloud, published_shapes, thinned
 from codesign.report.explorer import explorer_data
-from codesign.report.matplotlib_charts import save_charts
+from codesign.report.matplotlib_charts import matplotlib_figure, save_charts
 from codesign.report.plotly_charts import plotly_figure
 from codesign.report.rebuilt import Rebuilt
 from codesign.report.report import Report
+from codesign.spec.calibration import Calibration, RoutingSection
 from codesign.study import make_problem
 from tests.questions import make_study
 
@@ -95,6 +103,41 @@ def test_a_dense_model_has_one_regime_less(report: Report) -> None:
     assert {s.regime for s in regime_spans("dense", prediction)} <= {
         "memory bound", "compute bound",
     }  # fmt: skip
+
+
+def calibrated(report: Report, experts: int, top_k: int) -> Prediction:
+    """The best design in a scenario whose routing was measured at some expert shape."""
+    section = RoutingSection.from_data({
+        "date": "2026-01-01", "sources": [], "samples": 100, "samples_unit": "tokens",
+        "experts": experts, "top_k": top_k,
+        "tables": [{
+            "name": "unique_by_batch", "title": "t", "columns": ["B", "measured", "uniform"],
+            "rows": [[1, 8.0, 8.0], [4, 20.5, 29.0]],
+        }],
+    })  # fmt: skip
+    rebuilt = rebuilt_of(report)
+    scenario = replace(
+        rebuilt.problem.scenario.at((1, 4, 16)), calibration=Calibration(routing=section)
+    )
+    return predict(rebuilt.design("best"), scenario)
+
+
+def test_measured_experts_are_drawn_where_routing_was_calibrated(report: Report) -> None:
+    best = report.result["best"]["design"]
+    [points] = measured_experts(calibrated(report, best["experts"], best["top_k"]))
+    assert (list(points.x), list(points.y), points.kind) == ([1, 4], [8.0, 20.5], "points")
+
+
+def test_a_model_measured_at_another_shape_gets_its_own_line(report: Report) -> None:
+    points, line = measured_experts(calibrated(report, 64, 6))
+    assert points.name == "decode step, measured (64 experts, top-6)"
+    assert float(line.y[0]) == pytest.approx(6)  # type: ignore[arg-type]
+
+
+def test_nothing_is_measured_without_a_calibration(report: Report) -> None:
+    chart = report.charts["unique_experts"]
+    assert "No measured points" in chart.caption
+    assert not any("measured" in series.name for series in chart.series)
 
 
 def test_the_sparsity_map_runs_from_dense_to_sparse() -> None:
@@ -177,13 +220,27 @@ def test_packed_columns_unpack_to_four_digits(report: Report) -> None:
 
 
 def test_labels_are_escaped_for_plotly(report: Report) -> None:
-    from dataclasses import replace
-
     chart = report.charts["stability"]
     series = replace(chart.series[0], name="<b>x</b>", y=["<i>a</i>"], x=[1.0])
     drawn = plotly_figure(replace(chart, series=(series,)))["data"][0]
     assert drawn["name"] == "&lt;b&gt;x&lt;/b&gt;"
     assert drawn["y"] == ["&lt;i&gt;a&lt;/i&gt;"]
+
+
+def test_bars_stand_at_their_own_category_in_every_series() -> None:
+    series = (
+        Series("one", [1.0, 2.0], ["short", "long"], "bars", "best"),
+        Series("two", [5.0, 3.0], ["long", "short"], "bars", "reference"),  # another order
+    )
+    chart = Chart("bars", "Bars", "", Axis("x"), Axis(""), series)
+    [axes] = matplotlib_figure(chart).get_axes()
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    drawn = {
+        (labels[round(bar.get_y() + bar.get_height() / 2)], bar.get_width())
+        for bar in axes.patches
+        if isinstance(bar, Rectangle)
+    }
+    assert drawn == {("short", 1.0), ("long", 2.0), ("long", 5.0), ("short", 3.0)}
 
 
 def test_many_series_stay_apart() -> None:

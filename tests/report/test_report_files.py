@@ -44,10 +44,20 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
     file.write_text("{", encoding="utf-8")
     with pytest.raises(DataError, match="not JSON"):
         read_result(file)
+    file.write_text('{"schema": NaN}', encoding="utf-8")
+    with pytest.raises(DataError, match="NaN is no JSON"):
+        read_result(file)
     for text in ("[]", '{"schema": "other/1"}'):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match="not a result of codesign optimize"):
             read_result(file)
+
+
+def test_a_result_cut_by_hand_says_what_it_lacks(folder: Path, result: Record) -> None:
+    del result["verdict"], result["best"]["prediction"]
+    (folder / "result.json").write_text(to_json(result), encoding="utf-8")
+    with pytest.raises(DataError, match=r"it lacks verdict, best\.prediction"):
+        read_result(folder)
 
 
 def test_every_format_is_written(report: Report, tmp_path: Path) -> None:

@@ -58,9 +58,9 @@ def test_the_headline_follows_the_verdict(result: Record) -> None:
     assert said(headline(result)) == f"Build {name}"
     result["verdict"]["choice"] = "reference"
     assert said(headline(result)) == f"Tie: keep the reference; the best design is {name}"
-    result["best"]["design"] = result["reference"]["design"]
+    result["best"]["design"] = own = result["reference"]["design"]
     assert said(headline(result)) == (
-        f"Keep the reference, with K = {best['draft_tokens']}: no feasible design beats it"
+        f"Keep the reference, with K = {own['draft_tokens']}: no feasible design beats it"
     )
     assert said(gain(result)).startswith("SD speedup 2.")
 

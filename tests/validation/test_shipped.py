@@ -64,7 +64,11 @@ def test_field_reports_are_answered_as_measured() -> None:
 
 
 def case_file(folder: Path, **case: Any) -> Path:
-    data = {"source": "made up", "tolerance": 0.1, "cases": [{"name": "one", "reported": 1.0} | case]}
+    data = {
+        "source": "made up",
+        "tolerance": 0.1,
+        "cases": [{"name": "one", "reported": 1.0} | case],
+    }
     (folder / "made_up.yaml").write_text(json.dumps(data), encoding="utf-8")
     return folder
 

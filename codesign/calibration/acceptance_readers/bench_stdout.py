@@ -11,8 +11,8 @@ from codesign.calibration.sample import Sample
 from codesign.errors import CalibrationError
 
 TITLE: Final = "Serving Benchmark Result"
-_FIELD: Final = re.compile(r"^\s*([^:\n]+):\s+(-?[\d.]+|nan)\s*$", re.MULTILINE)
-_POSITION: Final = re.compile(r"^\s*Position \d+:\s+([\d.]+)\s*$", re.MULTILINE)
+_FIELD: Final = re.compile(r"^\s*([^:\n]+):\s+(-?\d+(?:\.\d+)?|nan)\s*$", re.MULTILINE)
+_POSITION: Final = re.compile(r"^\s*Position \d+:\s+(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 
 
 def _lacks(sample: Sample) -> str | None:

@@ -10,6 +10,9 @@ from codesign.errors import DataError
 
 Fields = Mapping[str, Any]
 
+WHOLE: Final = 0.02
+"""Drafted per draft may miss a whole number by this: the last drafts of a request are shorter."""
+
 RANDOM_PROMPTS: Final = (
     "the dataset is random: tokens that mean nothing are accepted far less often than text, so "
     "this acceptance is not that of a service"
@@ -70,7 +73,8 @@ def survival_of_histogram(steps: Sequence[float]) -> tuple[float, ...]:
 def whole_draft_tokens(drafts: float, drafted: float) -> int | None:
     """Return K where every draft had as many tokens, nothing where the number varies."""
     mean = drafted / drafts
-    return round(mean) if abs(mean - round(mean)) <= 0.02 * max(mean, 1.0) else None
+    near = abs(mean - round(mean)) <= WHOLE * max(mean, 1.0)
+    return round(mean) if near and mean >= 1 - WHOLE else None
 
 
 def counted(

@@ -69,7 +69,7 @@ def _record(item: Fields, length: float, where: str, file: str) -> AcceptanceRec
         warnings.append(f"{where}: {RANDOM_PROMPTS}")
     return AcceptanceRecord(
         where, file, None if steps is None else int(steps), stated_length=length,
-        weight=float(item.get("completed") or 1), warnings=tuple(warnings),
+        weight=max(number(item.get("completed") or 1, "completed", where), 1.0), warnings=tuple(warnings),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from codesign.errors import CalibrationError
 
 MARK: Final = "Decode batch"
 _RUNNING: Final = re.compile(r"#running-req:\s*(\d+)")
-_LENGTH: Final = re.compile(r"accept len:\s*([\d.]+)")
+_LENGTH: Final = re.compile(r"accept len:\s*(\d+(?:\.\d+)?)\b")
 
 
 def _lacks(sample: Sample) -> str | None:

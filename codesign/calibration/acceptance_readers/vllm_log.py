@@ -15,9 +15,10 @@ from codesign.errors import CalibrationError, DataError
 FIRST_GENERATION: Final = "Speculative metrics:"
 LINE: Final = "SpecDecoding metrics:"
 
-_FIELD: Final = r"{}:\s*([\d.]+|nan)"
+_NUMBER: Final = r"\d+(?:\.\d+)?|nan"
+_FIELD: Final = rf"{{}}:\s*({_NUMBER})\b"
 _POSITIONS: Final = re.compile(
-    r"Per-position acceptance rate:\s*((?:[\d.]+|nan)(?:,\s*(?:[\d.]+|nan))*)"
+    rf"Per-position acceptance rate:\s*((?:{_NUMBER})(?:,\s*(?:{_NUMBER}))*)(?![\d.])"
 )
 _DEPTH: Final = re.compile(_FIELD.format("Current speculative depth"))
 _MEAN: Final = re.compile(_FIELD.format("Mean acceptance length"))

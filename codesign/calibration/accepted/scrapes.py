@@ -79,7 +79,8 @@ def _record(scrape: Scrape, counter: Counter, warnings: tuple[str, ...]) -> Acce
 
 def _draft_tokens(drafts: float, drafted: float) -> int | None:
     mean = drafted / drafts
-    return round(mean) if abs(mean - round(mean)) <= WHOLE * max(mean, 1.0) else None
+    near = abs(mean - round(mean)) <= WHOLE * max(mean, 1.0)
+    return round(mean) if near and mean >= 1 - WHOLE else None
 
 
 def _varying(where: str, drafts: float, drafted: float) -> tuple[str, ...]:

@@ -34,9 +34,9 @@ UNITS: Final[dict[str, float]] = {
     "microseconds": 1e-6, "us": 1e-6, "µs": 1e-6,
 }  # fmt: skip
 _TIME = re.compile(
-    r"(?:(?:step|verify|pass|cycle)?_?(?:time|latency)?[_ (\[]*)"
-    r"(seconds|second|sec|s|milliseconds|ms|microseconds|us|µs)[)\]]?"
+    r"(?:[a-z_ ]*[_ (\[])?(seconds|second|sec|s|milliseconds|ms|microseconds|us|µs)[)\]]?"
 )
+"""``ms``, ``time_ms``, ``step time (ms)``; not a rate "per" something."""
 
 
 class _Columns(NamedTuple):
@@ -67,7 +67,7 @@ def _columns(header: list[str]) -> _Columns:
         for figure, names in NAMES.items():
             if name in names:
                 index.setdefault(figure, position)
-        if match := _TIME.fullmatch(name):
+        if "per" not in name and (match := _TIME.fullmatch(name)):
             index.setdefault("time", position)
             unit = UNITS[match[1]] if index["time"] == position else unit
     return _Columns(index, unit)

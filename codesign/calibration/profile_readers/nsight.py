@@ -80,7 +80,7 @@ def _read_sqlite(sample: Sample, options: CalibrationOptions) -> Profile:
             for name, start, end in _rows(database, tables):
                 timeline.add_kernel(name, start * 1e-9, (end - start) * 1e-9)
             _add_markers(database, tables, timeline)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of its own messages
         raise DataError(f"{where}: broken SQLite ({error})") from None
     return timeline.profile(SQLITE_TITLE, layers_of(options))
 

@@ -5,7 +5,7 @@ Everything that is fitted follows from these counts, so a trace of any size take
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ WINDOWS: Final = (2, 4, 8, 16)
 MOST_GROUPS: Final = 256
 FEWEST_GROUPS: Final = 32
 CELL_BYTES: Final = 256 << 20
-PIECE_BYTES: Final = 8 << 20
+PIECE_BYTES: Final = 1 << 20
 REACH: Final = LAGS[-1]
 """Rows that a piece reads beyond its own, so that pairs and windows cross its end."""
 
@@ -171,11 +171,9 @@ def _count_piece(cells: Cells, group: int, hot: Hot, own: int) -> None:
         cells.window_totals[index, group] += starts
 
 
-def _column_sums(bits: Hot) -> NDArray[Any]:
-    """Sums over rows; blocks of 255 keep the inner sum in bytes, which is many times faster."""
-    whole = len(bits) // 255 * 255
-    sums = bits[whole:].sum(axis=0, dtype=np.int64)
-    if whole:
-        blocks = bits[:whole].reshape(-1, 255, bits.shape[1])
-        sums += blocks.sum(axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)
-    return np.asarray(sums)
+def _column_sums(bits: Hot) -> NDArray[np.int64]:
+    """Sums over rows; 255 at a time keep the inner sum in bytes, which is many times faster."""
+    sums = np.zeros(bits.shape[1], np.int64)
+    for start in range(0, len(bits), 255):
+        sums += bits[start : start + 255].sum(axis=0, dtype=np.uint8)
+    return sums

@@ -2,9 +2,9 @@
 
 import shutil
 import tempfile
+import tokenize
 import weakref
 import zipfile
-import zlib
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -13,7 +13,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from codesign.calibration.router.trace import ArraySelections, Ids, RowRange, Selections
+from codesign.calibration.sample import ZIP_FAULTS
 from codesign.errors import DataError
+
+HEADER_FAULTS: Final = (ValueError, EOFError, SyntaxError, TypeError, tokenize.TokenError)
+"""What numpy raises on a broken header, which is a Python literal."""
 
 WHOLE_BYTES: Final = 32 << 20
 """Arrays up to this size are simply loaded."""
@@ -49,7 +53,11 @@ class FileSelections:
         return np.frombuffer(data, self.dtype).reshape(-1, planes, width)
 
 
-def open_npy(path: Path) -> Selections:
+Opened = tuple[Selections, tuple[int, ...]]
+"""Ids row after row, and the shape of the array that holds them."""
+
+
+def open_npy(path: Path) -> Opened:
     """Open a .npy file of ids, [tokens, layers, k] or [sequences, tokens, layers, k].
 
     Raises
@@ -60,14 +68,14 @@ def open_npy(path: Path) -> Selections:
     return _open_array(path.open("rb"), f"{path}", path.stat().st_size)
 
 
-def open_member(archive: zipfile.ZipFile, name: str, where: str) -> Selections:
+def open_member(archive: zipfile.ZipFile, name: str, where: str) -> Opened:
     """Open one array of a .npz file, unpacked to a temporary file if it is large."""
     size = archive.getinfo(name).file_size
     try:
         with archive.open(name) as member:
             unpacked = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the selections
             shutil.copyfileobj(member, unpacked, 1 << 20)
-    except (zipfile.BadZipFile, zlib.error, EOFError):
+    except ZIP_FAULTS:
         raise DataError(f"{where}: the zip data is cut off or broken") from None
     return _open_array(unpacked, where, size)
 
@@ -85,7 +93,7 @@ def small_array(archive: zipfile.ZipFile, name: str, where: str) -> NDArray[Any]
     try:
         with archive.open(name) as member:
             array: NDArray[Any] = npy.read_array(member, allow_pickle=False)
-    except (ValueError, zipfile.BadZipFile, zlib.error, EOFError, SyntaxError) as error:
+    except (*ZIP_FAULTS, *HEADER_FAULTS) as error:
         raise DataError(f"{where}: {name} cannot be read: {error}") from None
     return array
 
@@ -102,7 +110,7 @@ def read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, n
         version = npy.read_magic(stream)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(stream)
-    except (ValueError, EOFError, SyntaxError) as error:
+    except HEADER_FAULTS as error:
         raise DataError(f"{where}: not a readable .npy array: {error}") from None
     if dtype.hasobject:
         raise DataError(
@@ -112,7 +120,7 @@ def read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, n
     return shape, fortran, dtype
 
 
-def _open_array(stream: IO[bytes], where: str, size: int) -> Selections:
+def _open_array(stream: IO[bytes], where: str, size: int) -> Opened:
     try:
         stream.seek(0)
         shape, fortran, dtype = read_header(stream, where)
@@ -127,13 +135,14 @@ def _open_array(stream: IO[bytes], where: str, size: int) -> Selections:
                 raise DataError(
                     f"{where}: stored column by column; save numpy.ascontiguousarray(array)"
                 )
-            return FileSelections(stream, offset, dtype, flat)
+            return FileSelections(stream, offset, dtype, flat), shape
         array = np.frombuffer(stream.read(wanted), dtype)
     except BaseException:
         stream.close()
         raise
     stream.close()
-    return ArraySelections(array.reshape(shape, order="F" if fortran else "C").reshape(flat))
+    array = array.reshape(shape, order="F" if fortran else "C")
+    return ArraySelections(array.reshape(flat)), shape
 
 
 def flat_shape(shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> tuple[int, int, int]:

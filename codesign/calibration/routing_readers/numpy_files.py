@@ -1,6 +1,5 @@
 """Plain .npy and .npz files: [tokens, layers, k], or [sequences, tokens, layers, k]."""
 
-import zipfile
 from itertools import pairwise
 from typing import Any, Final
 
@@ -12,13 +11,12 @@ from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.router.rows import (
     open_member,
     open_npy,
-    read_header,
     runs_of_shape,
     small_array,
     unpadded,
 )
 from codesign.calibration.router.trace import RoutingTrace, RowRange
-from codesign.calibration.sample import Sample
+from codesign.calibration.sample import Sample, open_archive
 from codesign.errors import DataError
 
 ID_ARRAYS: Final = (
@@ -44,12 +42,10 @@ def _lacks_npy(sample: Sample) -> str | None:
 
 def _read_npy(sample: Sample, _: CalibrationOptions) -> tuple[RoutingTrace, ...]:
     path = sample.path
-    selections = open_npy(path)
-    with path.open("rb") as stream:
-        shape, _fortran, dtype = read_header(stream, str(path))
+    selections, shape = open_npy(path)
     trace = RoutingTrace(
         str(path), selections, runs_of_shape(shape), tuple(range(shape[-2])),
-        facts=(VLLM_DTYPES.get(dtype.name, dtype.name),),
+        facts=(VLLM_DTYPES.get(selections.dtype.name, selections.dtype.name),),
         warnings=_one_sequence(str(path), shape),
     )  # fmt: skip
     return (trace,)
@@ -69,7 +65,7 @@ NPY_READER: Final = Reader("npy", "numpy array of expert ids", _lacks_npy, _read
 
 def _members(sample: Sample) -> dict[str, str]:
     """Arrays of a .npz by name, each with its member of the archive."""
-    with zipfile.ZipFile(sample.path) as archive:
+    with open_archive(sample.path) as archive:
         return {name.removesuffix(".npy"): name for name in archive.namelist()}
 
 
@@ -87,15 +83,13 @@ def _read_npz(sample: Sample, _: CalibrationOptions) -> tuple[RoutingTrace, ...]
     key = next((name for name in ID_ARRAYS if name in names), None)
     if key is None:
         raise DataError(f"{path}: holds no array {', '.join(ID_ARRAYS)}")
-    with zipfile.ZipFile(path) as archive:
+    with open_archive(path) as archive:
 
         def small(choices: tuple[str, ...]) -> NDArray[Any] | None:
             found = next((names[name] for name in choices if name in names), None)
             return None if found is None else small_array(archive, found, str(path))
 
-        with archive.open(names[key]) as member:
-            shape, _fortran, _dtype = read_header(member, f"{path}: {key}")
-        selections = open_member(archive, names[key], f"{path}: {key}")
+        selections, shape = open_member(archive, names[key], f"{path}: {key}")
         lengths, offsets, layers = small(LENGTHS), small(OFFSETS), small(LAYERS)
         experts, top_k = small(EXPERTS), small(TOP_K)
         mask = small(("attention_mask",))

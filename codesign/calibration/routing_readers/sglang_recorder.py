@@ -48,7 +48,7 @@ def _read(sample: Sample, _: CalibrationOptions) -> tuple[RoutingData, ...]:
     if not records:
         raise DataError(f"{where}: no records")
     to_logical = content.get("last_physical_to_logical_map")
-    mapping = None if to_logical is None else _array(to_logical).astype(np.int64)
+    mapping = None if to_logical is None else _checked_map(_array(to_logical), where)
     if all("topk_ids_of_layer" in record for record in records):
         return (_tokens(records, mapping, where),)
     return (_passes(records, mapping, where),)
@@ -78,6 +78,15 @@ def _passes(
             for slot, expert in enumerate(logical_ids.tolist()):
                 logical[:, layer, expert] += physical[:, layer, slot]
     return _warned(step_counts(logical, where, "pass"))
+
+
+def _checked_map(mapping: NDArray[Any], where: str) -> NDArray[np.int64]:
+    """Logical expert of each physical one, by layer; there are no more logical ones."""
+    if mapping.ndim != 2 or mapping.dtype.kind not in "iu" or mapping.size == 0:
+        raise DataError(f"{where}: the map of experts is [layers, physical experts]")
+    if mapping.min() < 0 or mapping.max() >= mapping.shape[1]:
+        raise DataError(f"{where}: the map of experts names experts that cannot be")
+    return mapping.astype(np.int64)
 
 
 def _experts(mapping: NDArray[np.int64]) -> int:

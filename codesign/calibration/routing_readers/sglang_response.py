@@ -53,8 +53,10 @@ def _rows(response: dict[str, Any]) -> int | None:
     """Prompt and output tokens less the last, which has no row."""
     for holder in ("meta_info", "usage"):
         part = response.get(holder)
-        if isinstance(part, dict) and "completion_tokens" in part:
-            return int(part["prompt_tokens"]) + int(part["completion_tokens"]) - 1
+        counts = part if isinstance(part, dict) else {}
+        prompt, output = counts.get("prompt_tokens"), counts.get("completion_tokens")
+        if isinstance(prompt, int) and isinstance(output, int):
+            return prompt + output - 1
     return None
 
 

@@ -62,6 +62,8 @@ function cloudOf(data, steps) {
 }
 
 function explore(data, cloud) {
+  // A column equal to an earlier one is stored as that one's position.
+  data.marked.values = data.marked.values.map((own, _, all) => (Array.isArray(own) ? own : all[own]));
   const webgl = !!document.createElement("canvas").getContext("webgl");
   const element = document.getElementById("explorer");
   const axisOf = (name) => data.columns.findIndex((column) => column.name === name);
@@ -107,7 +109,7 @@ function explore(data, cloud) {
       hoverinfo: "none",
       marker: { color: group.color, size: 4, opacity: group.name === "feasible" ? 0.9 : 0.3 },
     }));
-    const asked = x === data.x && y === data.y;
+    const asked = data.pair && x === data.x && y === data.y;
     const front = marks.map(({ kind, members }) => ({
       type: "scatter", mode: kind === "front" && asked ? "lines+markers" : "markers", name: LOOKS[kind].name, hoverinfo: "text",
       x: members.map((n) => data.marked.values[x][n] * across.factor),
@@ -200,7 +202,7 @@ function explore(data, cloud) {
       const values = compared.map((design) => design.values[n]);
       const better = bestOf(column, values);
       rows.push(line(column.label, values.map((value) =>
-        tag("td", shown(value, column), value === better ? "n better" : "n"))));
+        tag("td", shown(value, column), value === better ? "better" : ""))));
     });
     rows.push(line("violates", compared.map((d) =>
       tag("td", d.violated.map((m) => data.violations[m].label).join(", ") || "nothing", "n"))));
