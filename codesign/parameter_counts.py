@@ -115,6 +115,12 @@ def spent_width(reference: Architecture, designs: Designs, budget: WidthBudget) 
     return sharing_experts(reference, designs, budget) * designs.expert_width
 
 
+def inner_size(reference: Architecture) -> int:
+    """Elements of all MoE layers' experts per unit of expert width, over matrices [element]."""
+    moe = reference.moe
+    return 1 if moe is None else moe.layers * (moe.latent_width or reference.hidden_size)
+
+
 def reference_width(reference: Architecture, budget: WidthBudget) -> float:
     """Width that the reference spends on them: the budget [element]."""
     own = Designs.of_architecture(reference, 0)

@@ -28,6 +28,7 @@ from codesign.model.routing import RouterParameters, lag_correlation, unique_exp
 from codesign.parameter_counts import (
     DesignParameters,
     WidthBudget,
+    inner_size,
     reference_width,
     spent_width,
 )
@@ -70,10 +71,14 @@ class Scenario:
         Of every design [token].
     width_budget : {"active", "total"}, optional
         Which expert parameters the expert width keeps as the reference's.
+    baseline : Architecture, optional
+        What designs are compared with where a study also varies the reference itself.
     tpot_limit : float, optional
         Time per token that goodput must keep [s].
     quality_draws : int
         Draws per quality law, a power of two; 0: best coefficients alone.
+    quality_epsilon : float
+        Loss that the study may give up [nat/token].
     assumptions : tuple of str
     calibration : Calibration, optional
         Whose measurements are in use.
@@ -90,10 +95,23 @@ class Scenario:
     price_per_gpu_hour: float | None
     training_tokens: float
     width_budget: WidthBudget | None = "active"
+    baseline: Architecture | None = None
     tpot_limit: float | None = None
     quality_draws: int = 0
+    quality_epsilon: float = quality.EPSILON
     assumptions: tuple[str, ...] = ()
     calibration: Calibration | None = None
+
+    def width_to_spend(self, budget: WidthBudget) -> float:
+        """Return the width over which a design spends the baseline's expert parameters [element].
+
+        Where the hidden size or the number of MoE layers differ from the baseline's, the width
+        makes up for it.
+        """
+        if self.baseline is None:
+            return reference_width(self.reference, budget)
+        own, other = inner_size(self.reference), inner_size(self.baseline)
+        return reference_width(self.baseline, budget) * other / own
 
     def at(self, batch_sizes: tuple[int, ...]) -> "Scenario":
         """Return the same at other batch sizes, in equal shares."""
@@ -226,7 +244,7 @@ class Prediction:
         if budget is None:
             return np.zeros((1,) * len(self.designs.shape))
         spent = spent_width(self.scenario.reference, self.designs, budget)
-        return spent / reference_width(self.scenario.reference, budget) - 1.0
+        return spent / self.scenario.width_to_spend(budget) - 1.0
 
     @figure("-", certain=True)
     def activation_ratio(self) -> FloatArray:
@@ -248,8 +266,8 @@ class Prediction:
     @cached_property
     def reference_quality_inputs(self) -> QualityInputs:
         """The same of the reference."""
-        reference = Designs.of_architecture(self.scenario.reference, 0)
-        base = DesignParameters(self.scenario.reference, reference)
+        baseline = self.scenario.baseline or self.scenario.reference
+        base = DesignParameters(baseline, Designs.of_architecture(baseline, 0))
         own = base.quality_inputs(self.scenario.training_tokens)
         return QualityInputs(*(np.reshape(getattr(own, f.name), -1)[0] for f in fields(own)))
 
@@ -447,7 +465,8 @@ class Prediction:
         free = replica.memory_limit - (footprint.total - footprint.caches)
         here = np.ceil(self.batch_size / replica.data_parallel)
         with np.errstate(divide="ignore", invalid="ignore"):  # an empty context fills nothing
-            return np.floor(np.maximum(free, 0.0) / (footprint.caches / here)) * replica.data_parallel
+            fitting = np.floor(np.maximum(free, 0.0) / (footprint.caches / here))
+        return np.asarray(fitting * replica.data_parallel)
 
     @figure("s", over_mix="mean", better="minimize", alias="sd_tpot_p95")
     def sd_tpot_p95_s(self) -> FloatArray:

@@ -93,6 +93,7 @@ def quality_record(prediction: Prediction) -> Record:
     record: Record = {
         "mean": plain(first(prediction.loss_difference)),
         "quantile": None,
+        "epsilon": prediction.scenario.quality_epsilon,
         "probability": None,
         "laws": {
             law.name: {
@@ -104,7 +105,12 @@ def quality_record(prediction: Prediction) -> Record:
         "flags": [name for name, raised in flags._asdict().items() if np.any(raised)],
     }
     if prediction.scenario.quality_draws:
-        estimate = estimate_quality(design, reference, draws=prediction.scenario.quality_draws)
+        estimate = estimate_quality(
+            design,
+            reference,
+            epsilon=prediction.scenario.quality_epsilon,
+            draws=prediction.scenario.quality_draws,
+        )
         record["quantile"] = plain(first(estimate.quantile))
         record["probability"] = plain(first(estimate.probability))
     return record

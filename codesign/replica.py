@@ -112,6 +112,8 @@ def resolve_replica(
             embeddings=checkpoint.embeddings,
             kv_cache=checkpoint.kv_cache,
         )
+    if deployment.expert_dtype is not None:
+        precision = precision.model_copy(update={"routed_experts": deployment.expert_dtype})
     wanted = _wanted(model, precision) + (_wanted(draft, draft.precision) if draft else [])
     kernels = {
         (kind, dtype): resolve_kernel(hardware, kind, deployment.backend, dtype)

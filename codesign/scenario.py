@@ -21,6 +21,7 @@ from codesign.errors import UsageError
 from codesign.hardware import load_hardware
 from codesign.model.acceptance import constant_survival, decay_survival, measured_survival
 from codesign.model.arrays import FloatArray
+from codesign.model.quality import EPSILON
 from codesign.model.routing import GENERIC_ROUTER, RouterParameters, router_from_window_correlation
 from codesign.prediction import Scenario, predict
 from codesign.replica import resolve_replica
@@ -81,6 +82,7 @@ def build_scenario(
         training_tokens=study.train_tokens or training,
         tpot_limit=study.workload.tpot_limit,
         quality_draws=QUALITY_DRAWS if study.uncertainty.draws else 0,
+        quality_epsilon=_quality_epsilon(study),
         width_budget=budgets.get(policy),  # type: ignore[arg-type]
         calibration=calibration,
     )
@@ -110,16 +112,42 @@ def changed(reference: Architecture, changes: dict[str, Any]) -> Architecture:
     """
     if not changes:
         return reference
-    data = reference.to_data()
-    moe = data.get("moe", {})
-    for name, value in changes.items():
-        (moe if name in EXPERT_FIELDS else data)[name] = value
-    if moe:
-        data["moe"] = moe
+    experts = {name: value for name, value in changes.items() if name in EXPERT_FIELDS}
+    data = reference.to_data() | {n: v for n, v in changes.items() if n not in EXPERT_FIELDS}
+    if "layers" in changes and not {"attention", "dense", "moe"} & changes.keys():
+        data |= _with_layers(reference, data["layers"])
+    if experts:
+        known = data.get("moe")
+        data["moe"] = (known if isinstance(known, dict) else {}) | experts
     try:
         return type(reference).from_data(data)
     except ValidationError as error:
         raise UsageError(f"set: {validation_message(error)}") from None
+
+
+def _with_layers(reference: Architecture, layers: Any) -> dict[str, Any]:
+    """Return the parts of a model with another number of layers, each kind in proportion.
+
+    Dense feed-forward layers in a model of experts stay as many as they are: they come first.
+    """
+    data = reference.to_data()
+    leading = sum(group.layers for group in reference.dense) if reference.moe else 0
+
+    def scaled(group: dict[str, Any], kept: int = 0) -> dict[str, Any]:
+        part, of = group["layers"] * (layers - kept), reference.layers - kept
+        if layers <= kept or part % of:
+            raise UsageError(
+                f"set: layers {layers}: {group['layers']} of {reference.layers} layers cannot be "
+                "kept in proportion"
+            )
+        return group | {"layers": part // of}
+
+    parts: dict[str, Any] = {"attention": [scaled(group) for group in data["attention"]]}
+    if reference.moe:
+        parts["moe"] = scaled(data["moe"], leading)
+    else:
+        parts["dense"] = [scaled(group) for group in data["dense"]]
+    return parts
 
 
 def router_of(reference: Architecture, choice: RoutingChoice) -> RouterParameters:
@@ -146,6 +174,12 @@ def survival_of(acceptance: Acceptance, positions: int) -> FloatArray:
         case "decay":
             return decay_survival(values[0], values[1], positions)
     return measured_survival(np.asarray(values), positions)
+
+
+def _quality_epsilon(study: Study) -> float:
+    """Return the loss the study's own quality constraint gives up, or the default [nat/token]."""
+    choice = study.constraints.get("quality")
+    return float(choice.get("epsilon", EPSILON)) if isinstance(choice, dict) else EPSILON
 
 
 def _price(study: Study, hardware: Hardware) -> float | None:

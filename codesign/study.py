@@ -4,17 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from codesign.answer import certified, front_objectives, uncertified
-from codesign.constraints import make_constraints
-from codesign.objectives import make_objective
+from codesign.further_axes import make_problem, make_variants
 from codesign.result import Result
-from codesign.scenario import build_scenario
 from codesign.search.engines import Progress, Run, search
 from codesign.search.plan import make_plan
-from codesign.search.problem import Problem
-from codesign.search.space import DesignSpace
-from codesign.search.variants import Variants
 from codesign.spec.study import Study
-from codesign.uncertainty.draws import draw_scenarios
+
+__all__ = ["make_problem", "optimize", "plan", "question"]
 
 
 def optimize(
@@ -45,10 +41,10 @@ def optimize(
     InterruptedStudyError
         If Ctrl-C stopped it after trials were recorded.
     """
-    problem = make_problem(study, folder)
-    front = front_objectives(problem.objectives)
+    variants = make_variants(study, folder)
+    front = front_objectives(variants.own.objectives)
     findings = search(
-        Variants(problem), study.search, front, study.name, question(study), run or Run(), progress
+        variants, study.search, front, study.name, question(study), run or Run(), progress
     )
     if findings.certified is not None:
         return certified(study, findings, front)
@@ -57,9 +53,9 @@ def optimize(
 
 def plan(study: Study, *, folder: Path | None = None, workers: int = 1) -> str:
     """Return what `optimize` would do, how long it may take and why, without doing it."""
-    problem = make_problem(study, folder)
-    front = front_objectives(problem.objectives)
-    return make_plan(Variants(problem), study.search, front, workers).text
+    variants = make_variants(study, folder)
+    front = front_objectives(variants.own.objectives)
+    return make_plan(variants, study.search, front, workers).text
 
 
 def question(study: Study) -> dict[str, Any]:
@@ -69,14 +65,3 @@ def question(study: Study) -> dict[str, Any]:
     for field in ("engine", "trials"):
         data["search"].pop(field, None)
     return data
-
-
-def make_problem(study: Study, folder: Path | None = None) -> Problem:
-    """Resolve a study into the problem that the engines solve."""
-    scenario = build_scenario(study)
-    return Problem.of(
-        DesignSpace.of(study.space, scenario),
-        tuple(make_objective(choice, folder) for choice in study.objectives),
-        tuple(make_constraints(study.constraints, folder)),
-        draw_scenarios(study, scenario),
-    )

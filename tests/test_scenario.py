@@ -68,6 +68,12 @@ def test_figures_of_the_reference_can_be_changed() -> None:
     assert other.moe is not None
     assert (other.moe.experts, other.moe.top_k, other.hidden_size) == (256, 4, 4096)
     assert changed(model, {}) is model
+    whole = changed(model, {"moe": {"layers": 48, "experts": 4, "top_k": 1, "expert_width": 64}})
+    assert whole.moe is not None
+    assert (whole.moe.experts, whole.moe.expert_width) == (4, 64)
+    both = changed(model, {"moe": {"layers": 48, "experts": 4, "top_k": 1, "expert_width": 64},
+                           "top_k": 2})  # fmt: skip
+    assert both.moe is not None and (both.moe.experts, both.moe.top_k) == (4, 2)
 
 
 @pytest.mark.parametrize(

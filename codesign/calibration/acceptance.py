@@ -21,13 +21,14 @@ from codesign.calibration.accepted.survival_fit import (
 )
 from codesign.calibration.detect import read_files
 from codesign.calibration.options import CalibrationOptions
-from codesign.errors import CalibrationError
+from codesign.errors import CalibrationError, DataError
 from codesign.model.acceptance import acceptance_length
 from codesign.spec.calibration import AcceptanceSection
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
 
 DEFAULT_RATIO: Final = DEFAULT_ACCEPTANCE.values[1]
 
+LONGEST_DRAFT: Final = 256
 TELLING_DRAFTS: Final = 100
 """Fewer drafts have the same counts by chance."""
 
@@ -55,6 +56,9 @@ def calibrate_acceptance(paths: Sequence[Path], options: CalibrationOptions) -> 
     records += intervals([item for item in data if isinstance(item, Scrape)])
     records, copies = _distinct(records)
     records = [_with_draft_tokens(record, options) for record in records]
+    wild = next((r for r in records if (r.draft_tokens or 1) > LONGEST_DRAFT), None)
+    if wild is not None:
+        raise DataError(f"{wild.label}: {wild.draft_tokens} tokens per draft cannot be")
     if not records:
         raise CalibrationError(f"{paths[0]}: no drafts in it: speculative decoding was off")
     groups = merged_groups(records)

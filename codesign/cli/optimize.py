@@ -36,6 +36,10 @@ def optimize(
     fix: Annotated[
         str | None, _option("--fix", "Axes pinned to the reference: experts,top_k,shared_experts.")
     ] = None,
+    axis: Annotated[
+        list[str] | None,
+        _option("--axis", "Repeat: hidden_size=2048:4096:512, tensor_parallel=1,2, drafts=mtp."),
+    ] = None,
     objective: Annotated[
         list[str] | None, _option("--objective", "Repeat for an exact Pareto front [sd_speedup].")
     ] = None,
@@ -91,6 +95,7 @@ def optimize(
         "expert_width": expert_width, "widths": widths, "fix": fix, "objective": objective,
         "constraint": constraint, "no_constraint": no_constraint, "engine": engine,
         "trials": trials, "seed": seed, "draws": draws, "sampler": sampler, "batch": batch,
+        "axis": axis,
     }  # fmt: skip
     study = build_study(flags, own)
     folder = _folder(flags["study"])

@@ -216,6 +216,8 @@ def _add_lists(data: dict[str, Any], given: Flags) -> None:
         data["objectives"] = list(given["objective"])
     if given.get("fix"):
         data.setdefault("space", {})["fix"] = [part.strip() for part in given["fix"].split(",")]
+    for written in given.get("axis") or []:
+        _add_axis(data, written)
     constraints = data.setdefault("constraints", {})
     for written in given.get("constraint") or []:
         try:
@@ -226,6 +228,26 @@ def _add_lists(data: dict[str, Any], given: Flags) -> None:
     for name in given.get("no_constraint") or []:
         _check_constraint(name, constraints)
         constraints[name] = False
+
+
+def _add_axis(data: dict[str, Any], written: str) -> None:
+    """Read NAME=VALUES of a further axis; drafts, which have commas, come one by one."""
+    from codesign.errors import UsageError, did_you_mean
+    from codesign.spec.study import FURTHER_AXES
+
+    name, equals, values = (part.strip() for part in written.partition("="))
+    if name not in FURTHER_AXES or not equals:
+        hint = did_you_mean(name, FURTHER_AXES)
+        raise UsageError(
+            f"--axis takes NAME=VALUES with one of {', '.join(FURTHER_AXES)}, not {written!r}{hint}"
+        )
+    space = data.setdefault("space", {})
+    if name == "drafts":
+        space[name] = [*space.get(name, []), values]
+    elif name == "expert_dtype":
+        space[name] = [part.strip() for part in values.split(",")]
+    else:
+        space[name] = values
 
 
 def _add_bound(constraints: dict[str, Any], figure: str, bound: dict[str, object]) -> None:

@@ -45,7 +45,8 @@ def explorer_data(result: Record, cloud: Cloud, marked: Marked) -> Record:
     names = list(cloud.figures.columns)
     packed = _Packed()
     columns = [
-        _described(name) | packed.add(np.asarray(cloud.figures.columns[name])) for name in names
+        _described(name, names) | packed.add(np.asarray(cloud.figures.columns[name]))
+        for name in names
     ]
     violations = [
         {"label": constraint_label(name)} | packed.add(np.asarray(mask, dtype=np.float64))
@@ -73,15 +74,18 @@ def _figure_name(objective: str) -> str:
     return next((n for n, f in FIGURES.items() if f.alias == objective), objective)
 
 
-def _described(name: str) -> Record:
+def _described(name: str, names: list[str]) -> Record:
     """How a column is named and shown."""
     plain_name = name.removeprefix(EXPECTED)
     shown_as = unit(plain_name)
     factor, suffix = UNITS.get(shown_as, (1.0, ""))
     drawn = name != plain_name
+    told = ", expected over the draws" if drawn else ""
+    if EXPECTED + name in names:
+        told = ", values in use"
     return {
         "name": name,
-        "label": label(plain_name) + (", expected over the draws" if drawn else ""),
+        "label": label(plain_name) + told,
         "meaning": "" if drawn else meaning(plain_name),
         "factor": factor,
         "suffix": suffix,

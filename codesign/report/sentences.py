@@ -2,7 +2,6 @@
 
 import re
 
-from codesign.model.quality.ensemble import EPSILON
 from codesign.records import Record
 from codesign.report.cells import Cell, Sentence, cell, look_up, pointer
 from codesign.report.glossary import better, constraint_label, input_label, label, unit
@@ -136,7 +135,8 @@ def quality(result: Record) -> Sentence:
     expected = cell(result, *at, "mean", unit="difference", digits=2)
     if look_up(result, pointer(*at, "probability")) is None:
         return ("not computed (no draws); loss against the reference's ", expected, " nat/token")
-    return (f"loss at most {EPSILON:g} nat/token above the reference's; mean ", expected)
+    given_up = cell(result, *at, "epsilon", digits=2)
+    return ("loss at most ", given_up, " nat/token above the reference's; mean ", expected)
 
 
 def reasons(result: Record) -> tuple[Sentence, Sentence, Sentence]:

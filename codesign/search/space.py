@@ -10,7 +10,7 @@ from codesign.designs import AXES, Designs
 from codesign.errors import UsageError
 from codesign.model.arrays import FloatArray
 from codesign.model.expert_width import rounded_width
-from codesign.parameter_counts import reference_width, sharing_experts
+from codesign.parameter_counts import inner_size, sharing_experts
 from codesign.prediction import Scenario
 from codesign.spec.architecture import Architecture, MixtureOfExperts
 from codesign.spec.study import Space
@@ -128,13 +128,14 @@ class DesignSpace:
         if budget is None:
             return np.full((1,) * len(designs.shape), float(own.expert_width))
         sharing = sharing_experts(scenario.reference, designs, budget)
-        total = reference_width(scenario.reference, budget)
-        width = rounded_width(total, sharing, scenario.replica.width_step)
+        width = rounded_width(scenario.width_to_spend(budget), sharing, scenario.replica.width_step)
         published = (
             (designs.experts == own.experts)
             & (designs.top_k == own.top_k)
             & (designs.shared_experts == own.shared_experts)
         )
+        baseline = scenario.baseline or scenario.reference
+        published &= inner_size(baseline) == inner_size(scenario.reference)
         return np.where(published, float(own.expert_width), width)
 
 

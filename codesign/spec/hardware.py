@@ -194,8 +194,8 @@ class Deployment(Spec):
         Attention data-parallel instead of tensor-parallel.
     backend : str
         Engine whose kernels are priced.
-    dtype : Dtype, optional
-        Format of all linear weights; absent: the checkpoint's own.
+    dtype, expert_dtype : Dtype, optional
+        Format of all linear weights, and of the routed experts'; absent: the checkpoint's own.
     host_time, sd_overhead : quantity
         Host time per step or cycle, further fixed cost of a draft-verify cycle [s].
     cuda_graphs : bool
@@ -212,6 +212,7 @@ class Deployment(Spec):
     attention_dp: bool = False
     backend: Backend = "vllm"
     dtype: Dtype | None = None
+    expert_dtype: Dtype | None = None
     host_time: Seconds = Field(default="0 s", validate_default=True)
     sd_overhead: Seconds = Field(default="0.5 ms", validate_default=True)
     cuda_graphs: bool = True

@@ -3,18 +3,45 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from codesign.spec.axis import Axis, parse_axis
-from codesign.spec.base import Count, Items, PositiveCount, Spec, TokenCount
-from codesign.spec.draft import DEFAULT_ACCEPTANCE, AnyAcceptance, AnyDraft, Draft
+from codesign.spec.base import Items, PositiveCount, Spec, TokenCount
+from codesign.spec.draft import (
+    DEFAULT_ACCEPTANCE,
+    Acceptance,
+    AnyAcceptance,
+    AnyDraft,
+    Draft,
+    parse_acceptance,
+    parse_draft,
+)
 from codesign.spec.hardware import Deployment
+from codesign.spec.precision import Dtype
 from codesign.spec.uncertainty import Uncertainty
 from codesign.spec.workload import Workload
 
 WidthPolicy = Literal["iso_active", "fixed", "iso_total", "search"]
 RoutingChoice = Literal["own", "generic", "independent", "uniform"]
 Direction = Literal["maximize", "minimize"]
+
+
+def check_draft_choice(written: str) -> str:
+    """Check a draft with, after ``@``, an acceptance of its own.
+
+    Examples
+    --------
+    >>> check_draft_choice("model:qwen3-0.6b@decay:.8,.97")
+    'model:qwen3-0.6b@decay:.8,.97'
+    """
+    draft, at, acceptance = written.partition("@")
+    Draft.from_data(parse_draft(draft))
+    if at:
+        Acceptance.from_data(parse_acceptance(acceptance))
+    return written
+
+
+AnyDraftChoice = Annotated[str, AfterValidator(check_draft_choice)]
 
 
 class Space(Spec):
@@ -31,6 +58,12 @@ class Space(Spec):
         For ``search``.
     fix : list of str
         Axes pinned to the reference.
+    hidden_size, layers, draft_ffn_width, tensor_parallel, expert_parallel : Axis, optional
+        Further axes, those of the reference included; layers of all kinds keep their proportion.
+    expert_dtype : list of Dtype
+        Number formats of the routed experts; no law says what they cost in quality.
+    drafts : list of str
+        Drafts, as in `draft`, each with ``@`` and an acceptance of its own, or the study's.
     """
 
     experts: Axis = parse_axis("8:128:8,144:256:16,288:512:32")
@@ -40,6 +73,25 @@ class Space(Spec):
     expert_width: WidthPolicy = "iso_active"
     widths: Axis | None = None
     fix: Items[Literal["experts", "top_k", "shared_experts"]] = ()
+    hidden_size: Axis | None = None
+    layers: Axis | None = None
+    draft_ffn_width: Axis | None = None
+    tensor_parallel: Axis | None = None
+    expert_parallel: Axis | None = None
+    expert_dtype: Items[Dtype] = ()
+    drafts: Items[AnyDraftChoice] = ()
+
+
+FURTHER_AXES = (
+    "hidden_size",
+    "layers",
+    "draft_ffn_width",
+    "tensor_parallel",
+    "expert_parallel",
+    "expert_dtype",
+    "drafts",
+)
+"""Axes that make another scenario: an outer product around the designs."""
 
 
 class Bound(Spec):

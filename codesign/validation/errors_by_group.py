@@ -22,6 +22,8 @@ class GroupErrors:
         Constants were fitted to these very measurements; otherwise they were held out.
     predicted, reported : ndarray, shape (measurements,)
     note : str
+    spread : float
+        Log standard deviation expected of the group's median, known without its measurements [-].
     """
 
     data_set: str
@@ -33,6 +35,7 @@ class GroupErrors:
     predicted: FloatArray
     reported: FloatArray
     note: str = ""
+    spread: float = 0.0
 
     @property
     def errors(self) -> FloatArray:

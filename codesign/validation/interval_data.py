@@ -40,12 +40,13 @@ def cycle_interval(folder: Path) -> IntervalScore | None:
 
 
 def error_interval(name: str, groups: list[GroupErrors]) -> IntervalScore | None:
-    """Score intervals of group medians, without draws."""
+    """Score intervals of group medians; their spread is that of the groups they rest on."""
     cells = [
         HeldOut(
             group=f"{group.source} {group.model} {group.hardware}",
             predicted=1.0,
             reported=float(np.median(group.reported / group.predicted)),
+            spread=group.spread,
         )
         for group in groups
         if not group.fitted

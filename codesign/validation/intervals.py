@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from codesign.model.arrays import FloatArray
 
@@ -96,14 +97,15 @@ def score_intervals(name: str, cells: list[HeldOut]) -> IntervalScore | None:
     )
 
 
-def _half_widths(groups: FloatArray, residuals: FloatArray, spread: FloatArray) -> FloatArray:
+def _half_widths(groups: NDArray[np.str_], residuals: FloatArray, spread: FloatArray) -> FloatArray:
+    """Spread times the other groups' conformal quantile, with its finite-sample correction."""
     scaled = np.abs(residuals) / spread
-    return np.array(
-        [
-            s * np.quantile(scaled[groups != own], LEVEL)
-            for own, s in zip(groups, spread, strict=True)
-        ]
-    )
+    half = np.empty_like(scaled)
+    for own in np.unique(groups):
+        others = scaled[groups != own]
+        level = min(1.0, np.ceil((others.size + 1) * LEVEL) / others.size)
+        half[groups == own] = np.quantile(others, level, method="higher")
+    return np.asarray(half * spread)
 
 
 def _pinball(residuals: FloatArray, half: FloatArray) -> float:

@@ -86,7 +86,16 @@ def _left_out(groups: list[_Group], quantity: str, key: Any) -> Iterator[GroupEr
             f"{group.model}, {group.degree}", group.system, False,
             host + efficiency * group.seconds, group.measured,
             f"host {host * 1e3:.2f} ms, efficiency {efficiency:.2f}, from the others",
+            spread=_scatter(others, host, efficiency),
         )  # fmt: skip
+
+
+def _scatter(groups: list[_Group], host: float, efficiency: float) -> float:
+    """Root mean square log residual of the groups that an engine's fit rests on [-]."""
+    residuals = [
+        np.log(np.median(group.measured / (host + efficiency * group.seconds))) for group in groups
+    ]
+    return float(np.sqrt(np.mean(np.square(residuals))))
 
 
 def _fit(groups: list[_Group]) -> tuple[float, float]:

@@ -148,7 +148,7 @@ def test_pointing_at_a_design_shows_it_whole(visit: Visitor, page: str, report: 
     assert {letter: int(cells[letter]) for letter in letters} == {
         letter: design[axis] for letter, axis in letters.items()
     }
-    speedup = float(cells["SD speedup"].removesuffix("×"))
+    speedup = float(cells["SD speedup, values in use"].removesuffix("×"))
     assert speedup == pytest.approx(reference["prediction"]["sd_speedup"], abs=0.0005)
     seen.quiet()
 

@@ -1,6 +1,5 @@
 """Records from counts, refusing what cannot be one."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -9,6 +8,8 @@ from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
 Fields = Mapping[str, Any]
+
+LARGEST_COUNT: Final = 1e15
 
 WHOLE: Final = 0.02
 """Drafted per draft may miss a whole number by this: the last drafts of a request are shorter."""
@@ -28,7 +29,7 @@ def objects(sample: Sample) -> tuple[dict[str, Any], ...]:
 
 
 def number(value: object, what: str, where: str) -> float:
-    """Return a finite, non-negative number.
+    """Return a number that can be a count, a length or a share.
 
     Raises
     ------
@@ -39,8 +40,8 @@ def number(value: object, what: str, where: str) -> float:
         found = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise DataError(f"{where}: {what} is not a number: {value!r}") from None
-    if not math.isfinite(found) or found < 0:
-        raise DataError(f"{where}: {what} must be finite and not negative, not {found:g}")
+    if not 0 <= found <= LARGEST_COUNT:
+        raise DataError(f"{where}: {what} cannot be {found:g}")
     return found
 
 

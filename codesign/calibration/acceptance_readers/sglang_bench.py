@@ -67,9 +67,10 @@ def _record(item: Fields, length: float, where: str, file: str) -> AcceptanceRec
         )
     if item.get("dataset_name") == "random":
         warnings.append(f"{where}: {RANDOM_PROMPTS}")
+    requests = number(item.get("completed") or 1, "completed", where)
     return AcceptanceRecord(
         where, file, None if steps is None else int(steps), stated_length=length,
-        weight=max(number(item.get("completed") or 1, "completed", where), 1.0), warnings=tuple(warnings),
+        weight=max(requests, 1.0), warnings=tuple(warnings),
     )  # fmt: skip
 
 

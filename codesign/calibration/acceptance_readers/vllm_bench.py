@@ -36,6 +36,8 @@ def _record(run: Fields, where: str, file: str) -> AcceptanceRecord | None:
     rates = run.get(PREFIX + "per_position_acceptance_rates") or ()
     if isinstance(rates, str):
         rates = _literal(rates, where)
+    if not isinstance(rates, list | tuple):
+        raise DataError(f"{where}: acceptance by position is no list")
     warnings: tuple[str, ...] = ()
     if run.get("dataset_name") == "random":
         warnings = (f"{where}: {RANDOM_PROMPTS}",)

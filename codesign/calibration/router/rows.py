@@ -1,5 +1,6 @@
 """Expert ids in numpy files, read piece by piece: never unpickled, never whole."""
 
+import math
 import shutil
 import tempfile
 import tokenize
@@ -125,7 +126,7 @@ def _open_array(stream: IO[bytes], where: str, size: int) -> Opened:
         stream.seek(0)
         shape, fortran, dtype = read_header(stream, where)
         flat = flat_shape(shape, dtype, where)
-        offset, wanted = stream.tell(), int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        offset, wanted = stream.tell(), math.prod(shape) * dtype.itemsize
         if size - offset < wanted:
             raise DataError(
                 f"{where}: cut off: {wanted:,} bytes of data announced, {size - offset:,} there"
@@ -156,12 +157,12 @@ def flat_shape(shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> tupl
     if dtype.kind not in "iu":
         what = "router logits or weights" if dtype.kind == "f" else "something else"
         raise DataError(f"{where}: expert ids are whole numbers; {dtype} is {what}")
-    if len(shape) not in (3, 4) or 0 in shape:
+    if len(shape) not in (3, 4) or min(shape) < 1:
         raise DataError(
             f"{where}: expert ids are [tokens, layers, k] or [sequences, tokens, layers, k]; "
             f"the shape here is {list(shape)}"
         )
-    return int(np.prod(shape[:-2], dtype=np.int64)), int(shape[-2]), int(shape[-1])
+    return math.prod(shape[:-2]), int(shape[-2]), int(shape[-1])
 
 
 def runs_of_shape(shape: tuple[int, ...]) -> tuple[tuple[RowRange, ...], ...]:

@@ -11,6 +11,8 @@ from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 from codesign.model.arrays import FloatArray
 
+LARGEST_COUNT: Final = 1e15
+
 
 def checked_counts(value: object, dimensions: int, where: str) -> FloatArray:
     """Return counts as an array.
@@ -26,7 +28,7 @@ def checked_counts(value: object, dimensions: int, where: str) -> FloatArray:
         raise DataError(f"{where}: counts are numbers in lists of equal length") from None
     if counts.ndim != dimensions or counts.size == 0:
         raise DataError(f"{where}: {dimensions} dimensions expected, not {list(counts.shape)}")
-    if not np.isfinite(counts).all() or (counts < 0).any():
+    if not ((counts >= 0) & (counts <= LARGEST_COUNT)).all():
         raise DataError(f"{where}: counts must be finite and not negative")
     return counts
 

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import io
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -69,8 +70,10 @@ def _npy(data: bytes, where: str) -> NDArray[Any]:
 def _payload(value: dict[str, Any], where: str) -> NDArray[Any]:
     try:
         dtype, shape = np.dtype(value["dtype"]), tuple(int(size) for size in value["shape"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise DataError(f"{where}: ids need data, shape and dtype") from None
+    if any(size < 0 for size in shape):
+        raise DataError(f"{where}: {list(shape)} is no shape")
     if dtype.kind not in "iu":
         raise DataError(f"{where}: expert ids are whole numbers, not {dtype}")
     return _shaped(base64_bytes(str(value["data"]), where), shape, dtype, "C", where)
@@ -79,7 +82,7 @@ def _payload(value: dict[str, Any], where: str) -> NDArray[Any]:
 def _shaped(
     data: bytes, shape: tuple[int, ...], dtype: np.dtype[Any], order: Any, where: str
 ) -> NDArray[Any]:
-    wanted = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    wanted = math.prod(shape) * dtype.itemsize
     if len(data) != wanted:
         raise DataError(
             f"{where}: {len(data):,} bytes of ids, but {list(shape)} of {dtype} are {wanted:,}"

@@ -39,7 +39,7 @@ def _read(sample: Sample, _: CalibrationOptions) -> tuple[RoutingTrace, ...]:
         if parts:
             _check_narrow(parts, item.get("num_experts"), f"{where}: item {index}")
             pieces.append(np.concatenate(parts))
-            experts = item.get("num_experts", experts)
+            experts = _experts(item, where) or experts
             if item.get("top_k", parts[0].shape[2]) != parts[0].shape[2]:
                 raise DataError(f"{where}: top_k is {item['top_k']}, but rows have another width")
     ids, runs = joined(pieces, where)
@@ -48,6 +48,13 @@ def _read(sample: Sample, _: CalibrationOptions) -> tuple[RoutingTrace, ...]:
         experts=experts,
     )  # fmt: skip
     return (trace,)
+
+
+def _experts(item: dict[str, Any], where: str) -> int | None:
+    found = item.get("num_experts")
+    if found is not None and (not isinstance(found, int) or found < 1):
+        raise DataError(f"{where}: num_experts is no count: {found!r}")
+    return found
 
 
 def _check_narrow(parts: list[Ids], experts: object, where: str) -> None:

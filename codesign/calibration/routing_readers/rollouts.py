@@ -37,7 +37,9 @@ def _read_slime(sample: Sample, _: CalibrationOptions) -> tuple[RoutingTrace, ..
         if ids.ndim != 3:
             raise DataError(f"{where}: sample {index}: ids are [tokens - 1, layers, k]")
         flat_shape(ids.shape, ids.dtype, where)
-        tokens, response = len(item.get("tokens") or ()), int(item.get("response_length") or 0)
+        tokens, response = item.get("tokens"), item.get("response_length")
+        tokens = len(tokens) if isinstance(tokens, list) else 0
+        response = response if isinstance(response, int) else 0
         if tokens and tokens - 1 != len(ids):
             raise DataError(
                 f"{where}: sample {index}: {len(ids)} rows for {tokens} tokens; all but the last "

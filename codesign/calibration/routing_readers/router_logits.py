@@ -23,7 +23,7 @@ def _lacks(sample: Sample) -> str | None:
     if not isinstance(content, tuple | list) or not content:
         return "is no tuple over layers"
     shapes = {tuple(getattr(item, "shape", ())) for item in content}
-    if len(shapes) != 1 or len(next(iter(shapes))) != 2:
+    if len(shapes) != 1 or len(next(iter(shapes))) != 2 or not hasattr(content[0], "float"):
         return "has no tensors of one shape [tokens, experts]"
     return None
 
@@ -31,7 +31,7 @@ def _lacks(sample: Sample) -> str | None:
 def _read(sample: Sample, options: CalibrationOptions) -> tuple[RoutingTrace, ...]:
     where, content = str(sample.path), sample.tensors
     assert isinstance(content, tuple | list)
-    scores = np.stack([np.asarray(item.float().numpy()) for item in content], axis=1)
+    scores = np.stack([np.asarray(item.float()) for item in content], axis=1)
     if not np.isfinite(scores).all():
         raise DataError(f"{where}: router logits hold NaN or infinity")
     kind, seen = _kind(scores)

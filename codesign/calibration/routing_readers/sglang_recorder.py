@@ -22,7 +22,7 @@ from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
 ONE_RANK: Final = "one rank's file: other ranks' tokens are not in it"
-MODES: Final = {1: "prefill", 2: "decode", 5: "verify"}
+MODES: Final[dict[object, str]] = {1: "prefill", 2: "decode", 5: "verify"}
 
 
 def _content(sample: Sample) -> dict[str, Any]:
@@ -44,7 +44,8 @@ def _read(sample: Sample, _: CalibrationOptions) -> tuple[RoutingData, ...]:
     if "logical_count" in content:
         counts = checked_counts(_array(content["logical_count"]), 3, f"{where}: logical_count")
         return (_warned(step_counts(counts, where)),)
-    records = [record for record in content.get("records") or [] if isinstance(record, dict)]
+    listed = content.get("records")
+    records = [r for r in listed if isinstance(r, dict)] if isinstance(listed, list) else []
     if not records:
         raise DataError(f"{where}: no records")
     to_logical = content.get("last_physical_to_logical_map")
@@ -62,7 +63,10 @@ def _warned(counts: ExpertCounts) -> ExpertCounts:
 
 
 def _array(value: Any) -> NDArray[Any]:
-    return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError):  # ragged lists: no array, which the callers refuse
+        return np.empty(0, dtype=object)
 
 
 def _passes(
@@ -70,8 +74,13 @@ def _passes(
 ) -> ExpertCounts:
     if any("global_physical_count" not in record for record in records):
         raise DataError(f"{where}: records have neither topk_ids_of_layer nor counts")
-    stacked = np.stack([_array(record["global_physical_count"]) for record in records])
+    counts = [_array(record["global_physical_count"]) for record in records]
+    if len({each.shape for each in counts}) > 1:
+        raise DataError(f"{where}: passes of different models")
+    stacked = np.stack(counts)
     physical = checked_counts(stacked, 3, where)
+    if mapping is not None and mapping.shape != physical.shape[1:]:
+        raise DataError(f"{where}: counts and the map of experts do not go together")
     logical = physical if mapping is None else np.zeros((*physical.shape[:2], _experts(mapping)))
     if mapping is not None:
         for layer, logical_ids in enumerate(mapping):
@@ -97,15 +106,15 @@ def _tokens(
     records: list[dict[str, Any]], mapping: NDArray[np.int64] | None, where: str
 ) -> RoutingTrace:
     """Ids of every token of every pass; runs of consecutive positions are sequences' parts."""
-    ids = np.concatenate(
-        [_array(record["topk_ids_of_layer"]).transpose(1, 0, 2) for record in records]
-    )
+    ids = np.concatenate(_pieces(records, where))
     ids = ids[:, :, : _width(ids, where)]
     if mapping is not None:
+        if mapping.shape[0] != ids.shape[1] or ids.max() >= mapping.shape[1]:
+            raise DataError(f"{where}: ids and the map of experts do not go together")
         layer = np.arange(ids.shape[1])[:, None]
         ids = np.where(ids < 0, ids, mapping[layer, np.maximum(ids, 0)])
     chains = _chains(records)
-    modes = sorted({MODES.get(int(record.get("forward_mode", 0)), "other") for record in records})
+    modes = sorted({MODES.get(record.get("forward_mode"), "other") for record in records})
     emitted = [step for chain in chains for step in chain.steps]
     facts = [f"{len(records)} passes ({', '.join(modes)}), {len(chains)} sequences"]
     if emitted and "verify" in modes:
@@ -120,6 +129,20 @@ def _tokens(
             "their positions alone",
         ),
     )  # fmt: skip
+
+
+def _pieces(records: list[dict[str, Any]], where: str) -> list[Ids]:
+    """Ids of each pass, [tokens, layers, 8], with as many positions."""
+    pieces = [_array(record["topk_ids_of_layer"]) for record in records]
+    if len({piece.shape[:1] + piece.shape[2:] for piece in pieces}) > 1:
+        raise DataError(f"{where}: passes of different models")
+    for piece, record in zip(pieces, records, strict=True):
+        positions = _array(record.get("positions", ()))
+        if piece.ndim != 3 or piece.dtype.kind not in "iu":
+            raise DataError(f"{where}: topk_ids_of_layer is [layers, tokens, 8] of whole numbers")
+        if positions.shape != piece.shape[1:2] or positions.dtype.kind not in "iu":
+            raise DataError(f"{where}: a pass has not as many positions as tokens")
+    return [piece.transpose(1, 0, 2) for piece in pieces]
 
 
 def _width(ids: Ids, where: str) -> int:

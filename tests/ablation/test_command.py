@@ -1,0 +1,62 @@
+"""The command says what the Python call says."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from codesign.ablation import ablate, load_ablation
+from codesign.starters import find_ablation
+from tests.cli.command_line import run
+
+NAME = "design-rule-shared"
+
+
+def test_json_is_the_python_call() -> None:
+    ablation, folder = load_ablation(find_ablation(NAME))
+    expected = ablate(ablation, folder=folder).to_dict()
+    assert json.loads(run("ablate", NAME, "--format", "json").out) == json.loads(
+        json.dumps(expected)
+    )
+
+
+def test_csv_has_a_row_per_variant() -> None:
+    rows = list(csv.DictReader(io.StringIO(run("ablate", NAME, "--format", "csv").out)))
+    assert [row["variant"] for row in rows][0] == "batch 1, 128/8+0"
+    assert float(rows[0]["sd_speedup"]) > 1
+
+
+def test_markdown_has_a_table() -> None:
+    text = run("ablate", NAME, "--format", "markdown").out
+    assert "| variant | design |" in text
+    assert "| --- | --- |" in text
+
+
+def test_two_runs_write_the_same_tables(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        assert run("ablate", "which-mechanism", "--out", str(tmp_path / folder)).status == 0
+    for path in sorted((tmp_path / "one").iterdir()):
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("study: default\nfactors: {workload.contxt: [1]}\n", "did you mean 'context'"),
+        ("study: defalt\nterms: [draft_cost]\n", "did you mean 'default'"),
+        ("study: default\nterms: [gravity]\n", "mine.yaml:2:9: terms.gravity"),
+        ("study: default\nfigure: [sd_speedup]\n", "mine.yaml:2:1: figure: unknown field"),
+        ("study: default\n", "nothing is varied"),
+        ("study: {hardware: h100}\nterms: [draft_cost]\n", "workload"),
+    ],
+)
+def test_a_faulty_file_is_told_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(text)
+    done = run("ablate", "mine.yaml")
+    assert done.status == 2
+    assert message in done.err
