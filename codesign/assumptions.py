@@ -170,9 +170,9 @@ def _overheads(scenario: Scenario) -> str:
     replica = scenario.replica
     return (
         f"overhead: host {replica.host_time * 1e3:.3g} ms per step (0-1 seen), SD "
-        f"{replica.sd_overhead * 1e3:.3g} ms per cycle (0-1.7 seen, SGLang dense controls), none per "
-        "rejected token (engines that replay rejected tokens pay more); K = 0 is a server without "
-        "SD, not one with SD loaded and idle"
+        f"{replica.sd_overhead * 1e3:.3g} ms per cycle (0-1.7 seen, SGLang dense controls), none "
+        "per rejected token (engines that replay rejected tokens pay more); K = 0 is a server "
+        "without SD, not one with SD loaded and idle"
     )
 
 
