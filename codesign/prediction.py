@@ -79,6 +79,8 @@ class Scenario:
         Draws per quality law, a power of two; 0: best coefficients alone.
     quality_epsilon : float
         Loss that the study may give up [nat/token].
+    cycle_error : float
+        Factor by which every cycle ratio is off: drawn, 1 at the values in use [-].
     assumptions : tuple of str
     calibration : Calibration, optional
         Whose measurements are in use.
@@ -99,6 +101,7 @@ class Scenario:
     tpot_limit: float | None = None
     quality_draws: int = 0
     quality_epsilon: float = quality.EPSILON
+    cycle_error: float = 1.0
     assumptions: tuple[str, ...] = ()
     calibration: Calibration | None = None
 
@@ -390,6 +393,7 @@ class Prediction:
             self.scenario.replica.sd_overhead,
             self.step_time_decode_s,
             self.designs.draft_tokens,
+            self.scenario.cycle_error,
         )
 
     @figure("-", over_mix="time", better="maximize")

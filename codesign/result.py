@@ -1,9 +1,12 @@
 """The answer to a study, in plain data with stable keys."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from codesign.records import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = "codesign.result/1"
 
@@ -95,6 +98,36 @@ class Result:
     shadow_prices: list[Record] | None = None
     value_of_information: list[Record] | None = None
     sensitivity: Record | None = None
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the designs as a table: best, throughput-best, reference, then the front.
+
+        One row each: its role, axes, objectives, and every constraint's slack in its unit.
+        """
+        import pandas as pd
+
+        roles = [("best", self.best), ("throughput_best", self.throughput_best)]
+        roles += [("reference", self.reference), *(("front", entry) for entry in self.front)]
+        return pd.DataFrame(
+            {
+                "role": role,
+                **entry["design"],
+                **entry["objectives"],
+                **{f"slack_{name}": each["slack"] for name, each in entry["constraints"].items()},
+            }
+            for role, entry in roles
+        )
+
+    def _repr_html_(self) -> str:
+        """Show the answer in a notebook: verdict, certificate, designs."""
+        from html import escape
+
+        own = self.certificate
+        sure = f"certificate: {own.kind}, {own.designs:,} designs"
+        if own.feasible is not None:
+            sure += f", {own.feasible:,} feasible"
+        table = self.to_frame().to_html(index=False, max_rows=20, float_format="{:.6g}".format)
+        return f"<p><b>{escape(self.verdict['text'])}</b><br>{escape(sure)}</p>{table}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stable machine-readable form; what was not computed is null."""

@@ -114,7 +114,8 @@ def changed(reference: Architecture, changes: dict[str, Any]) -> Architecture:
         return reference
     experts = {name: value for name, value in changes.items() if name in EXPERT_FIELDS}
     data = reference.to_data() | {n: v for n, v in changes.items() if n not in EXPERT_FIELDS}
-    if "layers" in changes and not {"attention", "dense", "moe"} & changes.keys():
+    whole = isinstance(data["layers"], int) and "layers" in changes
+    if whole and not {"attention", "dense", "moe"} & changes.keys():
         data |= _with_layers(reference, data["layers"])
     if experts:
         known = data.get("moe")

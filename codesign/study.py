@@ -8,9 +8,22 @@ from codesign.further_axes import make_problem, make_variants
 from codesign.result import Result
 from codesign.search.engines import Progress, Run, search
 from codesign.search.plan import make_plan
+from codesign.spec.load import load_spec
 from codesign.spec.study import Study
+from codesign.starters import find_study
 
-__all__ = ["make_problem", "optimize", "plan", "question"]
+__all__ = ["load_study", "make_problem", "optimize", "plan", "question"]
+
+
+def load_study(name_or_path: str | Path) -> Study:
+    """Return a study: of a file if it exists, else a bundled one.
+
+    Raises
+    ------
+    UsageError, DataError
+        If there is neither, or it is not understood.
+    """
+    return load_spec(find_study(str(name_or_path)), Study)
 
 
 def optimize(

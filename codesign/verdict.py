@@ -16,9 +16,10 @@ POINT_TIE = 0.01
 
 def design_name(design: Record) -> str:
     """Return a design in words."""
+    further = "".join(f", {axis} {design[axis]}" for axis in design if axis not in AXES)
     return (
         f"{design['experts']} experts, top-{design['top_k']}, {design['shared_experts']} shared, "
-        f"width {design['expert_width']}, K = {design['draft_tokens']}"
+        f"width {design['expert_width']}, K = {design['draft_tokens']}{further}"
     )
 
 

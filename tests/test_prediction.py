@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from codesign.designs import AXES, Designs
@@ -314,7 +314,10 @@ MAY_BE_ZERO = {
 ANY_SIGN = {"loss_difference", "rounding_residual", "break_even_acceptance"}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
+@example(128, 32, 0, 0, 1, 65_536, 1, "deepseek-v3", (8, 8), "eagle")  # all experts loaded
+@example(1, 1, 0, 63, 1, 65_536, 10_000_000, "deepseek-v3", (8, 8), "mtp")
+@example(4096, 1, 64, 63, 65_536, 65_536, 10_000_000, "gpt-oss-20b", (8, 1), "eagle,parallel")
 @given(
     experts=st.sampled_from([1, 2, 3, 8, 128, 4096]),
     top_k=st.sampled_from([1, 2, 8, 32, 4096]),

@@ -68,6 +68,9 @@ def test_figures_of_the_reference_can_be_changed() -> None:
     assert other.moe is not None
     assert (other.moe.experts, other.moe.top_k, other.hidden_size) == (256, 4, 4096)
     assert changed(model, {}) is model
+    shallow = changed(model, {"layers": 24})
+    assert shallow.moe is not None
+    assert [shallow.layers, shallow.moe.layers, shallow.attention[0].layers] == [24, 24, 24]
     whole = changed(model, {"moe": {"layers": 48, "experts": 4, "top_k": 1, "expert_width": 64}})
     assert whole.moe is not None
     assert (whole.moe.experts, whole.moe.expert_width) == (4, 64)
@@ -88,7 +91,9 @@ def test_figures_of_the_reference_can_be_changed() -> None:
         ({"hidden_size": 0}, "set: hidden_size: input should be greater than or equal to 1 (0)"),
         ({"hidden_size": "wide"}, "set: hidden_size: input should be a valid integer ('wide')"),
         ({"vocab_size": 10**13}, "set: (top): more than 1e+15 parameters: not a model"),
-        ({"layers": 24}, "set: (top): attention covers 48 layers of 24"),
+        ({"layers": 0}, "set: layers 0: 48 of 48 layers cannot be kept in proportion"),
+        ({"layers": "many"}, "set: layers: input should be a valid integer ('many')"),
+        ({"layers": 2.5}, "set: layers: input should be a valid integer"),
     ],
 )
 def test_changes_that_make_no_model(changes: dict[str, Any], message: str) -> None:

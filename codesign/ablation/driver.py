@@ -16,14 +16,19 @@ from codesign.search.executor import Shared, open_pool
 from codesign.spec.ablation import Ablation
 from codesign.spec.load import load_spec
 from codesign.spec.study import Study
-from codesign.starters import find_study
+from codesign.starters import find_ablation, find_study
 
 Progress = Callable[[str, int, int], None]
 """Told the stage, how much of it is done, and how much there is."""
 
 
-def load_ablation(path: Path) -> tuple[Ablation, Path]:
+def load_ablation(name_or_path: str | Path) -> tuple[Ablation, Path]:
     """Read an ablation and the study it names: beside it, or bundled.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        A path that exists, or the name of a bundled ablation.
 
     Returns
     -------
@@ -37,6 +42,7 @@ def load_ablation(path: Path) -> tuple[Ablation, Path]:
     UsageError
         With file, line and column of what is wrong.
     """
+    path = find_ablation(str(name_or_path))
     ablation = load_spec(path, Ablation)
     if isinstance(ablation.study, Study):
         return ablation, path.parent

@@ -128,6 +128,7 @@ def _described(item: ExpertCounts) -> str:
 class _Checked:
     """Traces after the scan; sequences that repeat an earlier one are left out."""
 
+    label: str
     parts: list[Part]
     layers: tuple[int, ...]
     scans: list[Scan]
@@ -141,8 +142,8 @@ class _Checked:
         padding = sum(scan.padding for scan in self.scans)
         dense = self.scans[0].dense
         read = (
-            f"read {rows:,} tokens of {len(self.parts):,} sequences, {len(self.layers)} routed "
-            f"layers, k = {self.parts[0].selections.shape[2]}"
+            f"{self.label}: read {rows:,} tokens of {len(self.parts):,} sequences, "
+            f"{len(self.layers)} routed layers, k = {self.parts[0].selections.shape[2]}"
             + (f"; {padding:,} rows of padding left out" if padding else "")
             + (f"; dense layers {', '.join(map(str, dense))} left out" if dense else "")
         )
@@ -196,7 +197,8 @@ def _check(traces: list[RoutingTrace], facts: ModelFacts, options: CalibrationOp
     if model is not None and model.moe is not None and model.moe.groups > 1:
         warnings.append(f"{model.name} routes within groups of experts, which the model leaves out")
     told = [f"{trace.label}: {fact}" for trace in traces for fact in trace.facts]
-    return _Checked(list(parts.values()), scans[0].layers, scans, told, warnings)
+    label = traces[0].label if len(traces) == 1 else f"{len(traces)} traces"
+    return _Checked(label, list(parts.values()), scans[0].layers, scans, told, warnings)
 
 
 def _size_warnings(tokens: float, sequences: int) -> list[str]:

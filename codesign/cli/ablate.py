@@ -48,11 +48,10 @@ def ablate(
     from codesign.errors import UsageError
     from codesign.report.ablation_files import write_ablation
     from codesign.report.ablation_tables import render_ablation
-    from codesign.starters import find_ablation
 
     if resume and out is None:
         raise UsageError("--resume needs the --out folder of the interrupted run")
-    spec, folder = load_ablation(find_ablation(ablation))
+    spec, folder = load_ablation(ablation)
     journal = None if out is None else Journal(out / "rows.jsonl")
     if journal is not None and not resume:
         journal.clear()

@@ -83,6 +83,20 @@ def optimize(
         bool,
         typer.Option("--resume", help="Continue the study kept there.", rich_help_panel=RUNNING),
     ] = False,
+    all_designs: Annotated[
+        bool,
+        typer.Option(
+            "--all-designs",
+            help="Write every design into --out, not only the feasible ones.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = False,
+    parquet: Annotated[
+        bool,
+        typer.Option(
+            "--parquet", help="Write designs.parquet, not designs.csv.gz.", rich_help_panel=RUNNING
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan only.", rich_help_panel=RUNNING)
     ] = False,
@@ -110,7 +124,10 @@ def optimize(
     from codesign.search.engines import Run
     from codesign.study import optimize as answer
 
-    run = Run(workers, cluster, storage, out, resume, partial(typer.echo, err=True))
+    run = Run(
+        workers, cluster, storage, out, resume, partial(typer.echo, err=True),
+        "all" if all_designs else "feasible", parquet,
+    )  # fmt: skip
     with progress_bars() as progress:
         result = answer(study, folder=folder, progress=progress, run=run)
     sys.stdout.write(render_result(result, format_.value))

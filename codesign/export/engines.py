@@ -58,8 +58,8 @@ def vllm(served: Served, schedule: Schedule) -> EngineExport:
 
     Notes
     -----
-    ``num_speculative_tokens_per_batch_size`` (vLLM 0.21): a list of [first, last, K], inclusive,
-    the first range from 1. Under data parallelism vLLM ignores it.
+    ``num_speculative_tokens_per_batch_size`` (as of vLLM 0.25) is a list of [first, last, K],
+    inclusive, the first range from 1. Under data parallelism vLLM ignores it.
     """
     replica, deployment = served.scenario.replica, served.study.deployment
     words = ["vllm", "serve", _model(served)]

@@ -186,7 +186,7 @@ def _log_spared(
     blocks = _log_mean_exp(block * log_ndtr(score / noise[..., None, None]), _BLOCK_WEIGHT)
     spared = _log_mean_exp(window / block * blocks, _REQUEST_WEIGHT)
     # log(-log) is nearly a polynomial in popularity, whose fine grid the batch power needs.
-    logarithms = np.log(np.maximum(-spared, np.finfo(np.float64).tiny))
+    logarithms = np.asarray(np.log(np.maximum(-spared, np.finfo(np.float64).tiny)), np.float64)
     hazard = matrix_product(logarithms, _OFFSET_FIT.T)
     fine = chebvander(np.clip(bent / _REACH, -1.0, 1.0), _OFFSET.size - 1)
     return np.asarray(-np.exp(matrix_product(hazard, fine.T)))

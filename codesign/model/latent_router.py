@@ -149,7 +149,7 @@ def _group_limited(
         total = total + weight * unique_experts(
             experts, top_k, batch_size, window, router.scaled(node)
         )
-    return np.asarray(total)
+    return np.clip(total, top_k, experts)  # interpolation may pass the ends by a rounding
 
 
 def unique_experts_popularity_only(

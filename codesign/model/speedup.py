@@ -16,12 +16,15 @@ def cycle_ratio(
     overhead_seconds: ArrayLike,
     decode_seconds: ArrayLike,
     draft_tokens: ArrayLike,
+    error: ArrayLike = 1.0,
 ) -> FloatArray:
     """R = (draft + verify + overhead) / decode step; exactly 1 where K = 0, SD being off.
 
-    All times in seconds, broadcasting. MoESD (arXiv 2505.19645), Eq. 4.
+    All times in seconds, broadcasting; `error` is a factor that the whole prediction may be off
+    by. MoESD (arXiv 2505.19645), Eq. 4.
     """
     ratio = (draft_seconds + verify_seconds + np.asarray(overhead_seconds)) / decode_seconds
+    ratio = ratio * error
     return np.asarray(np.where(np.asarray(draft_tokens) == 0, 1.0, ratio))
 
 

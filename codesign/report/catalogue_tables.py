@@ -243,5 +243,5 @@ _ONE: Final[dict[str, Callable[[str], Record]]] = {
     "objective": lambda name: _extension(objective_class(name)),
     "constraint": lambda name: _extension(constraint_class(name)),
     "study": lambda name: load_spec(find_study(name), Study).to_data(),
-    "ablation": lambda name: load_ablation(find_ablation(name))[0].to_data(),
+    "ablation": lambda name: load_ablation(name)[0].to_data(),
 }

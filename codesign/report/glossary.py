@@ -82,6 +82,7 @@ INPUTS: Final[dict[str, str]] = {
     "window_correlation": "likeness of nearby tokens' routing",
     "host_time": "host time per step",
     "sd_overhead": "fixed cost of a draft-verify cycle",
+    "cycle_error": "the model's own error on a cycle",
     "context": "context length",
 }
 

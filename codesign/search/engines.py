@@ -5,13 +5,15 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from codesign.designs import Designs
 from codesign.errors import InterruptedStudyError
 from codesign.objectives import Objective
+from codesign.search.dashboard import TOP, annotate, mirror
+from codesign.search.designs_file import all_tables, listed_tables, write_tables
 from codesign.search.enumerate import Enumeration, enumerate_variants
 from codesign.search.executor import Pool, open_pool
 from codesign.search.hybrid import STARTS, Polish, polish
@@ -47,6 +49,10 @@ class Run:
         Continue the study that is there.
     announce : callable, optional
         Told the plan before a long search.
+    designs : {"feasible", "all"}
+        Which designs of an exact run are written into the folder.
+    parquet : bool
+        As designs.parquet instead of designs.csv.gz.
     """
 
     workers: int = 1
@@ -55,6 +61,8 @@ class Run:
     folder: Path | None = None
     resume: bool = False
     announce: Callable[[str], None] | None = None
+    designs: Literal["feasible", "all"] = "feasible"
+    parquet: bool = False
 
 
 @dataclass
@@ -148,9 +156,40 @@ def search(
                 outcome = run_optuna(variants, settings, told, pool, record)
             if plan.exact:
                 certified = _certify(variants, front, _stage(progress, "designs", plan.size), pool)
+                _keep(certified, variants, front, name, store, run, pool)
             if plan.polish and outcome is not None and outcome.ranked:
                 polished = polish(variants, outcome, pool, _stage(progress, "polish", STARTS))
     return Findings(plan, variants, outcome, certified, polished)
+
+
+def _keep(
+    certified: Certified,
+    variants: Variants,
+    front: tuple[Objective, ...],
+    name: str,
+    store: Store,
+    run: Run,
+    pool: Pool,
+) -> None:
+    """Write the designs of an exact run where a folder is given, and show them beside the study."""
+    contenders = certified.found.contenders
+    if run.folder is None or contenders.designs is None:
+        return
+    problem = variants.problem(certified.variant)
+    order = np.argsort(-contenders.scores, kind="stable")
+    tables = (
+        all_tables(variants, pool)
+        if run.designs == "all"
+        else listed_tables(problem, contenders.designs.take(order))
+    )
+    write_tables(tables, run.folder, run.parquet)
+    best = contenders.designs.take(order[:TOP])
+    mirror(store, name, variants, certified.fronts, (certified.variant, best))
+    text = (
+        f"exact: {certified.found.designs:,} designs, {certified.found.feasible:,} feasible; "
+        f"the best is {best.rows()[0] | dict(problem.settings)}"
+    )
+    annotate(store, f"{name} exact", variants, front, certified.fronts, text)
 
 
 @contextmanager

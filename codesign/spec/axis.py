@@ -1,6 +1,7 @@
 """Integer axes as people write them: ``8``, ``4,8,16``, ``8:128:8`` and joins of these."""
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -8,7 +9,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 MAX_VALUES = 100_000
 MAX_VALUE = 10**8  # above any expert count or width; keeps products of axes exact
 
-_RANGE = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(\d+)\s*)?)?")
+_RANGE = re.compile(r"\s*(\d+)\s*(?::\s*(\d+)\s*(?::\s*(x?\d+)\s*)?)?")
 
 
 def parse_axis(written: object) -> tuple[int, ...]:
@@ -17,7 +18,7 @@ def parse_axis(written: object) -> tuple[int, ...]:
     Parameters
     ----------
     written : int, str or list of these
-        ``lo:hi`` and ``lo:hi:step`` include both ends.
+        ``lo:hi`` and ``lo:hi:step`` include both ends; ``lo:hi:xF`` multiplies by F.
 
     Raises
     ------
@@ -30,6 +31,8 @@ def parse_axis(written: object) -> tuple[int, ...]:
     (4, 8, 12, 16)
     >>> parse_axis([1, "2:3"])
     (1, 2, 3)
+    >>> parse_axis("512:4096:x2")
+    (512, 1024, 2048, 4096)
     """
     if isinstance(written, bool) or not isinstance(written, int | str | list | tuple):
         raise ValueError("write a whole number, a list or lo:hi:step")
@@ -44,12 +47,13 @@ def parse_axis(written: object) -> tuple[int, ...]:
     return tuple(sorted({value for part in parts for value in _range(part)}))
 
 
-def _range(part: str) -> range:
+def _range(part: str) -> Sequence[int]:
     match = _RANGE.fullmatch(part)
     if match is None:
         raise ValueError(f"write whole numbers, a list or lo:hi:step, not {part.strip()!r}")
-    low, high, step = (int(group) if group else None for group in match.groups())
-    assert low is not None
+    written = match.group(3) or "1"
+    low, step = int(match.group(1)), int(written.removeprefix("x"))
+    high = int(match.group(2)) if match.group(2) else None
     if step == 0:
         raise ValueError(f"the step must be at least 1 in {part.strip()!r}")
     if high is not None and high < low:
@@ -57,9 +61,21 @@ def _range(part: str) -> range:
     last = low if high is None else high
     if last > MAX_VALUE:
         raise ValueError(f"must be at most {MAX_VALUE:,}, not {part.strip()!r}")
-    values = range(low, last + 1, step or 1)
+    if written.startswith("x"):
+        return _powers(low, last, step)
+    values = range(low, last + 1, step)
     if len(values) > MAX_VALUES:
         raise ValueError(f"more than {MAX_VALUES:,} values on one axis")
+    return values
+
+
+def _powers(low: int, last: int, factor: int) -> list[int]:
+    """Values in equal ratios: a logarithmic axis."""
+    if low == 0 or factor == 1:
+        raise ValueError("a range in equal ratios begins at 1 or more and has a ratio of 2 or more")
+    values = [low]
+    while values[-1] * factor <= last:
+        values.append(values[-1] * factor)
     return values
 
 

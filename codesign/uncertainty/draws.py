@@ -110,6 +110,7 @@ def drawn(scenario: Scenario, values: dict[str, float]) -> Scenario:
         ),
         survival=survival,
         replica=_replica(scenario.replica, values),
+        cycle_error=values.get("cycle_error", scenario.cycle_error),
     )
 
 

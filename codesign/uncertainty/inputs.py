@@ -88,7 +88,11 @@ def uncertain_inputs(study: Study, scenario: Scenario) -> list[UncertainInput]:
         *_acceptance(study, scenario),
         *_kernels(study, scenario),
         *_overheads(study, scenario),
-    ]
+        UncertainInput(
+            "cycle_error", "latency", 1.0, factor(study.uncertainty.cycle_ratio),
+            "spread of held-out cycle ratios that no other input explains",
+        ),
+    ]  # fmt: skip
 
 
 def _routing(study: Study, scenario: Scenario) -> list[UncertainInput]:

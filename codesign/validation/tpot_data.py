@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 PREFILL_SHARE: Final = 0.5
-"""Of the datasheet's dense compute that prefill reaches; fixed beforehand, not fitted [-]."""
+"""Of the datasheet's dense compute that prefill reaches; one round share for all [-].
+
+Without prefill the errors below would be 24 % in the median, at a share of 1 15 %, of a third 14 %.
+"""
 
 MODELS: Final = {
     "Qwen/Qwen3-235B-A22B-FP8": ("qwen3-235b-a22b", "fp8_block"),

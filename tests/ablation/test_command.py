@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from codesign.ablation import ablate, load_ablation
-from codesign.starters import find_ablation
 from tests.cli.command_line import run
 
 NAME = "design-rule-shared"
 
 
 def test_json_is_the_python_call() -> None:
-    ablation, folder = load_ablation(find_ablation(NAME))
+    ablation, folder = load_ablation(NAME)
     expected = ablate(ablation, folder=folder).to_dict()
     assert json.loads(run("ablate", NAME, "--format", "json").out) == json.loads(
         json.dumps(expected)
@@ -24,7 +23,7 @@ def test_json_is_the_python_call() -> None:
 
 def test_csv_has_a_row_per_variant() -> None:
     rows = list(csv.DictReader(io.StringIO(run("ablate", NAME, "--format", "csv").out)))
-    assert [row["variant"] for row in rows][0] == "batch 1, 128/8+0"
+    assert rows[0]["variant"] == "batch 1, 128/8+0"
     assert float(rows[0]["sd_speedup"]) > 1
 
 

@@ -125,7 +125,7 @@ def test_c10_and_c13() -> None:
 
 @needs_shared
 def test_measured_lists_are_fitted_by_the_decay(tmp_path: Path) -> None:
-    """design/model.md: the decay misfits measured curves by .3 to 2.3 %; here the worst length counts."""
+    """The decay misfits measured curves by .3 to 2.3 % (design/model.md); here the worst counts."""
     runs: dict[tuple[str, ...], dict[int, float]] = {}
     with (SHARED / "data/sd/acceptance_by_K.csv").open() as stream:
         for row in csv.DictReader(stream):

@@ -10,7 +10,6 @@ from codesign.spec.ablation import Ablation
 from codesign.spec.load import load_spec
 from codesign.spec.study import Space, Study
 from codesign.starters import (
-    find_ablation,
     find_study,
     list_ablations,
     list_studies,
@@ -64,7 +63,7 @@ def test_a_study_answers(name: str) -> None:
 
 @pytest.mark.parametrize("name", list_ablations())
 def test_an_ablation_fills_every_row(name: str) -> None:
-    ablation, folder = load_ablation(find_ablation(name))
+    ablation, folder = load_ablation(name)
     assert isinstance(ablation.study, Study)
     rows = ablate(quick(ablation), folder=folder).rows
     assert [row["status"] for row in rows] == ["ok"] * len(rows)

@@ -9,13 +9,13 @@ from codesign.ablation import AblationResult, ablate, load_ablation
 from codesign.result import Result
 from codesign.spec.load import load_spec
 from codesign.spec.study import Study
-from codesign.starters import find_ablation, find_study
+from codesign.starters import find_study
 from codesign.study import optimize
 
 
 @cache
 def ablated(name: str) -> AblationResult:
-    ablation, folder = load_ablation(find_ablation(name))
+    ablation, folder = load_ablation(name)
     return ablate(ablation, folder=folder)
 
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codesign.designs import Designs
 from codesign.model.latent_router import unique_experts
 from codesign.model.routing import GENERIC_ROUTER, window_correlation
+from codesign.prediction import predict
 from codesign.scenario import build_scenario
 from codesign.spec.study import Study
 from codesign.uncertainty.draws import Draws, draw_scenarios, drawn, drawn_router
@@ -126,3 +128,12 @@ def test_a_draw_of_nothing_is_the_scenario_itself() -> None:
     same = drawn(scenario, {})
     assert same.replica == scenario.replica
     assert float(same.router.popularity) == float(scenario.router.popularity)
+
+
+def test_the_models_own_error_moves_every_cycle_alike_but_not_a_server_without_sd() -> None:
+    study = Study.from_data({"hardware": "h100", "workload": {"target_batch_size": 32}})
+    scenario = build_scenario(study)
+    designs = Designs.of_architecture(scenario.reference, np.array([0.0, 3.0, 5.0]))
+    own, off = (predict(designs, s) for s in (scenario, drawn(scenario, {"cycle_error": 1.1})))
+    np.testing.assert_allclose(off.cycle_ratio / own.cycle_ratio, [[1.0, 1.1, 1.1]])
+    assert off.sd_speedup[0, 0] == 1.0

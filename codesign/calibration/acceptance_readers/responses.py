@@ -68,7 +68,7 @@ def _vllm_request(fields: Fields, where: str, file: str) -> AcceptanceRecord:
     length = fields.get("num_spec_tokens")
     return _request(
         where, file, drafts, drafted, accepted, fields.get("acceptance_histogram"),
-        None if length is None else int(length),
+        int(number(length, "num_spec_tokens", where)) or None if length is not None else None,
     )  # fmt: skip
 
 

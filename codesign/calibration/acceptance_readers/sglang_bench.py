@@ -59,9 +59,12 @@ def _read(sample: Sample, _: CalibrationOptions) -> tuple[AcceptanceRecord, ...]
 def _record(item: Fields, length: float, where: str, file: str) -> AcceptanceRecord:
     info = item.get("server_info")
     server = info if isinstance(info, dict) else item
-    steps = server.get("speculative_num_steps")
+    steps, branches = (
+        int(number(server[name], name, where)) if server.get(name) is not None else None
+        for name in ("speculative_num_steps", "speculative_eagle_topk")
+    )
     warnings = [f"{where}: SGLang states an average: no counts, no acceptance by position"]
-    if int(server.get("speculative_eagle_topk") or 1) > 1:
+    if branches is not None and branches > 1:
         warnings.append(
             f"{where}: the draft is a tree (topk > 1): its length is not that of a chain"
         )
@@ -69,7 +72,7 @@ def _record(item: Fields, length: float, where: str, file: str) -> AcceptanceRec
         warnings.append(f"{where}: {RANDOM_PROMPTS}")
     requests = number(item.get("completed") or 1, "completed", where)
     return AcceptanceRecord(
-        where, file, None if steps is None else int(steps), stated_length=length,
+        where, file, steps or None, stated_length=length,
         weight=max(requests, 1.0), warnings=tuple(warnings),
     )  # fmt: skip
 

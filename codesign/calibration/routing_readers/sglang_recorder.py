@@ -22,7 +22,7 @@ from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
 ONE_RANK: Final = "one rank's file: other ranks' tokens are not in it"
-MODES: Final[dict[object, str]] = {1: "prefill", 2: "decode", 5: "verify"}
+MODES: Final = {"1": "prefill", "2": "decode", "5": "verify"}
 
 
 def _content(sample: Sample) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def _tokens(
         layer = np.arange(ids.shape[1])[:, None]
         ids = np.where(ids < 0, ids, mapping[layer, np.maximum(ids, 0)])
     chains = _chains(records)
-    modes = sorted({MODES.get(record.get("forward_mode"), "other") for record in records})
+    modes = sorted({MODES.get(str(record.get("forward_mode")), "other") for record in records})
     emitted = [step for chain in chains for step in chain.steps]
     facts = [f"{len(records)} passes ({', '.join(modes)}), {len(chains)} sequences"]
     if emitted and "verify" in modes:
