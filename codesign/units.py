@@ -61,8 +61,8 @@ def parse_quantity(text: object, dimension: str) -> float:
     ValueError: a bandwidth needs a unit (B/s, kB/s, MB/s, GB/s, ...), for example '3.35 GB/s'
     """
     units = UNITS[dimension]
-    number = isinstance(text, int | float) and not isinstance(text, bool)
-    written = repr(text) if number else text
+    plain = isinstance(text, int | float) and not isinstance(text, bool)
+    written = repr(text) if plain else text
     match = _QUANTITY.fullmatch(written) if isinstance(written, str) else None
     if match is None:
         raise ValueError(f"not a quantity; {_needs_unit('1', dimension)}")

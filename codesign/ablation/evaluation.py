@@ -23,7 +23,7 @@ from codesign.search.enumerate import enumerate_space
 from codesign.search.problem import Problem, best_reference
 from codesign.search.space import DesignSpace
 from codesign.spec.ablation import Ablation, TermName
-from codesign.spec.study import Study
+from codesign.spec.study import FURTHER_AXES, Study
 from codesign.uncertainty.draws import Draws, draw_scenarios
 from codesign.verdict import infeasible
 
@@ -141,10 +141,13 @@ class Setting:
         Raises
         ------
         UsageError
-            If the space is too large to enumerate in every row.
+            If the space is too large to enumerate in every row, or has axes beyond the designs'.
         InfeasibleError
             If no design meets every constraint.
         """
+        for axis in FURTHER_AXES:
+            if getattr(self._study.space, axis):
+                raise UsageError(f"ablation: rows do not search {axis}; make it a factor instead")
         problem = self._problem(lambda scenario: without(scenario, removed))
         if problem.space.size > MOST_DESIGNS:
             raise UsageError(

@@ -45,7 +45,7 @@ def ablate(
     from codesign.ablation import load_ablation
     from codesign.ablation.journal import Journal
     from codesign.cli.progress import progress_bars
-    from codesign.errors import UsageError
+    from codesign.errors import InterruptedStudyError, UsageError
     from codesign.report.ablation_files import write_ablation
     from codesign.report.ablation_tables import render_ablation
 
@@ -55,11 +55,19 @@ def ablate(
     journal = None if out is None else Journal(out / "rows.jsonl")
     if journal is not None and not resume:
         journal.clear()
-    with progress_bars() as progress:
-        result = run(
-            spec, folder=folder, journal=journal, workers=workers, cluster=cluster,
-            progress=progress,
-        )  # fmt: skip
+    try:
+        with progress_bars() as progress:
+            result = run(
+                spec, folder=folder, journal=journal, workers=workers, cluster=cluster,
+                progress=progress,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        if journal is None:
+            raise
+        again = f"codesign ablate {ablation} --out {out} --resume"
+        raise InterruptedStudyError(
+            f"interrupted; the rows that were finished are kept: {again} does the others"
+        ) from None
     sys.stdout.write(render_ablation(result, format_.value))
     if out is not None:
         write_ablation(result, out)

@@ -10,12 +10,15 @@ from pydantic import ValidationError
 
 from codesign.designs import AXES, Designs
 from codesign.errors import DataError, UsageError
+from codesign.further_axes import make_variants, varied
 from codesign.objectives import make_objective
 from codesign.prediction import Scenario
+from codesign.records import Record
 from codesign.result import SCHEMA
 from codesign.scenario import build_scenario, changed
 from codesign.search.problem import best_reference
 from codesign.search.space import DesignSpace
+from codesign.search.variants import Settings
 from codesign.spec.architecture import Architecture, shared_width_ratio
 from codesign.spec.load import load_spec, validation_message
 from codesign.spec.study import Study
@@ -55,19 +58,34 @@ class Served:
         return self.architecture == self.scenario.reference and not self.study.set
 
     @classmethod
-    def of(cls, study: Study, design: dict[str, int]) -> "Served":
-        """Put together a design of a study."""
-        scenario = build_scenario(study)
+    def of(cls, study: Study, design: Record) -> "Served":
+        """Put together a design of a study, as an entry of a result has it."""
+        settings = {axis: value for axis, value in design.items() if axis not in AXES}
+        if settings:
+            study, scenario, draws = _at_settings(study, settings)
+        else:
+            scenario = build_scenario(study)
+            draws = draw_scenarios(study, scenario)
         lengths = np.array(study.space.draft_tokens, dtype=np.float64)
         axes = {axis: float(design[axis]) for axis in AXES} | {"draft_tokens": lengths}
         architecture = scenario.reference
         if architecture.moe is not None:
             architecture = designed(architecture, design)
-        draws = draw_scenarios(study, scenario)
-        return cls(study, scenario, draws, Designs.of(**axes), design["draft_tokens"], architecture)
+        drafted = int(design["draft_tokens"])
+        return cls(study, scenario, draws, Designs.of(**axes), drafted, architecture)
 
 
-def designed(reference: Architecture, design: dict[str, int]) -> Architecture:
+def _at_settings(study: Study, settings: Settings) -> tuple[Study, Scenario, Draws]:
+    """The study at values of its further axes, on the GPUs that the search gave it."""
+    variants = make_variants(study)
+    for place in range(len(variants)):
+        if variants.settings(place) == settings:
+            problem = variants.problem(place)
+            return varied(study, settings), problem.scenario, problem.draws
+    raise DataError(f"the study has no variant {settings}")
+
+
+def designed(reference: Architecture, design: Record) -> Architecture:
     """Return the reference with a design's experts; shared experts keep their relative width."""
     experts = {axis: int(design[axis]) for axis in AXES if axis != "draft_tokens"}
     if reference.moe is not None and reference.moe.shared_width is not None:
@@ -126,7 +144,8 @@ def _of_result(path: Path) -> Served:
         raise DataError(f"{path}: not a result: its schema is not {SCHEMA!r}")
     try:
         study = Study.from_data(data["study"])
-        design = {axis: int(data["best"]["design"][axis]) for axis in AXES}
+        design = dict(data["best"]["design"])
+        design |= {axis: int(design[axis]) for axis in AXES}
     except ValidationError as error:
         raise DataError(f"{path}: study: {validation_message(error)}") from None
     except (KeyError, TypeError, ValueError) as error:

@@ -15,6 +15,7 @@ from codesign.spec.precision import Dtype
 COMPUTE_FORMATS: Final[dict[Dtype, ComputeFormat]] = {
     "fp8": "fp8",
     "fp8_block": "fp8",
+    "mxfp8": "fp8",
     "int8": "int8",
     "nvfp4": "fp4",
     "mxfp4": "fp4",

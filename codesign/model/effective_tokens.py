@@ -76,7 +76,9 @@ _THRESHOLD, _SHARE = (
         _nodes(_DEGREES[0], _THRESHOLD_RANGE), _nodes(_DEGREES[1], _SHARE_RANGE), indexing="ij"
     )
 )
-_FIT: Final = np.kron(_fit(_DEGREES[0] + 1), _fit(_DEGREES[1] + 1))
+_FIT: Final[FloatArray] = np.asarray(
+    np.kron(_fit(_DEGREES[0] + 1), _fit(_DEGREES[1] + 1)), dtype=np.float64
+)
 
 
 def effective_tokens(
@@ -164,7 +166,8 @@ def _coefficients(
     spared = _log_spared(skew, decay, popularity, request, recency, window)
     total = _log_mean_exp(batch_size * spared, _POPULARITY_WEIGHT)
     tokens = np.clip(total / log_ndtr(_THRESHOLD), 1.0, batch_size * window)
-    return matrix_product(_FIT, np.log(tokens))
+    logarithms: FloatArray = np.asarray(np.log(tokens))
+    return matrix_product(_FIT, logarithms)
 
 
 @lru_cache(maxsize=128)
@@ -186,7 +189,7 @@ def _log_spared(
     blocks = _log_mean_exp(block * log_ndtr(score / noise[..., None, None]), _BLOCK_WEIGHT)
     spared = _log_mean_exp(window / block * blocks, _REQUEST_WEIGHT)
     # log(-log) is nearly a polynomial in popularity, whose fine grid the batch power needs.
-    logarithms = np.asarray(np.log(np.maximum(-spared, np.finfo(np.float64).tiny)), np.float64)
+    logarithms: FloatArray = np.log(np.maximum(-spared, np.finfo(np.float64).tiny))
     hazard = matrix_product(logarithms, _OFFSET_FIT.T)
     fine = chebvander(np.clip(bent / _REACH, -1.0, 1.0), _OFFSET.size - 1)
     return np.asarray(-np.exp(matrix_product(hazard, fine.T)))

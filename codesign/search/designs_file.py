@@ -94,10 +94,13 @@ def write_tables(tables: Iterable[pd.DataFrame], folder: Path, parquet: bool) ->
 
 def _write_csv(tables: Iterable[pd.DataFrame], path: Path) -> None:
     """Compress without a time stamp: the same designs give the same bytes."""
-    with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-        with TextIOWrapper(packed, encoding="utf-8", newline="") as text:
-            for number, table in enumerate(tables):
-                table.to_csv(text, index=False, header=number == 0, lineterminator="\n")
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+        TextIOWrapper(packed, encoding="utf-8", newline="") as text,
+    ):
+        for number, table in enumerate(tables):
+            table.to_csv(text, index=False, header=number == 0, lineterminator="\n")
 
 
 def _write_parquet(tables: Iterable[pd.DataFrame], path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import optuna
 
 from codesign.designs import Designs
 from codesign.errors import InterruptedStudyError
 from codesign.objectives import Objective
 from codesign.search.dashboard import TOP, annotate, mirror
-from codesign.search.designs_file import all_tables, listed_tables, write_tables
 from codesign.search.enumerate import Enumeration, enumerate_variants
 from codesign.search.executor import Pool, open_pool
 from codesign.search.hybrid import STARTS, Polish, polish
@@ -172,6 +172,8 @@ def _keep(
     pool: Pool,
 ) -> None:
     """Write the designs of an exact run where a folder is given, and show them beside the study."""
+    from codesign.search.designs_file import all_tables, listed_tables, write_tables  # pandas
+
     contenders = certified.found.contenders
     if run.folder is None or contenders.designs is None:
         return
@@ -189,7 +191,9 @@ def _keep(
         f"exact: {certified.found.designs:,} designs, {certified.found.feasible:,} feasible; "
         f"the best is {best.rows()[0] | dict(problem.settings)}"
     )
-    annotate(store, f"{name} exact", variants, front, certified.fronts, text)
+    for title in optuna.get_all_study_names(store.storage):
+        if title in (name, f"{name} exact"):
+            annotate(store, title, variants, front, certified.fronts, text)
 
 
 @contextmanager

@@ -90,6 +90,11 @@ def test_too_large_a_space_is_refused_with_what_to_do(searched: Ablation) -> Non
         ablate(searched.revised(overrides={"space.experts": "1:10000", "space.top_k": "1:1000"}))
 
 
+def test_axes_beyond_the_designs_are_factors_instead(searched: Ablation) -> None:
+    with pytest.raises(UsageError, match="layers; make it a factor"):
+        ablate(searched.revised(overrides={"space.layers": [24, 48]}))
+
+
 def test_an_unknown_figure_is_named(searched: Ablation) -> None:
     with pytest.raises(UsageError, match="did you mean 'sd_speedup'"):
         ablate(searched.revised(figures=["sd_speeedup"]))

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from codesign.ablation import ablate, load_ablation
+from codesign.ablation.cases import Case
+from codesign.ablation.evaluation import Plan, evaluate_case
+from codesign.records import Record
 from tests.cli.command_line import run
 
 NAME = "design-rule-shared"
@@ -38,6 +41,28 @@ def test_two_runs_write_the_same_tables(tmp_path: Path) -> None:
         assert run("ablate", "which-mechanism", "--out", str(tmp_path / folder)).status == 0
     for path in sorted((tmp_path / "one").iterdir()):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
+
+
+def test_ctrl_c_keeps_the_finished_rows_and_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run("ablate", NAME, "--format", "json").out
+    seen: list[str] = []
+
+    def interrupted(plan: Plan, case: Case) -> Record:
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        seen.append(case.name)
+        return evaluate_case(plan, case)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("codesign.ablation.driver.evaluate_case", interrupted)
+        done = run("ablate", NAME, "--out", str(tmp_path))
+    assert done.status == 130
+    assert f"--out {tmp_path} --resume" in done.err
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) >= 1  # one may be in flight
+    resumed = run("ablate", NAME, "--out", str(tmp_path), "--resume", "--format", "json")
+    assert resumed.out == whole
 
 
 @pytest.mark.parametrize(

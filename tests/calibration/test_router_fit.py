@@ -202,6 +202,18 @@ def test_layers_are_fitted_each(tmp_path: Path) -> None:
     assert first.window_correlations["4"].value < window.value - 0.1
 
 
+def test_progress_adds_up(tmp_path: Path) -> None:
+    array = simulated(32, 4, TRUTH, sequences=20, tokens=30, layers=2, seed=0)
+    done: dict[str, int] = {}
+
+    def watch(stage: str, more: int, total: int) -> None:
+        done[stage] = done.get(stage, 0) + more
+        assert total == 600
+
+    fitted(tmp_path, array, 32, progress=watch)
+    assert done == {"checking ids": 600, "counting tokens": 600}
+
+
 # ---- what a trace cannot tell ------------------------------------------------------------------
 
 

@@ -51,6 +51,19 @@ def test_a_result_is_served_with_its_best_design(folder: Path) -> None:
     assert set(Handover(model).lengths.draft_tokens) <= {0, 3, 5}
 
 
+def test_further_axes_of_the_best_design_are_served(tmp_path: Path) -> None:
+    space = {**STUDY["space"], "drafts": ["eagle", "mtp"], "expert_parallel": [1, 2]}
+    study = Study.from_data(STUDY | {"space": space, "deployment": {"gpus": 2}})
+    result = optimize(study)
+    write_result(result, tmp_path)
+    model = load_served(str(tmp_path))
+    best = result.best["design"]
+    assert model.study.draft.kind == best["draft"]
+    assert model.scenario.replica.expert_parallel == best["expert_parallel"]
+    own = predict(model.designs, model.scenario).value("sd_speedup").max()
+    assert float(own) == pytest.approx(result.best["prediction"]["sd_speedup"])
+
+
 def test_a_study_is_served_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("hardware: h100\nworkload: {target_batch_size: 2}\n"
                                         "uncertainty: {draws: 0}\n")  # fmt: skip

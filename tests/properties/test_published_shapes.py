@@ -29,7 +29,7 @@ def scenario(arch: str = "qwen3-30b-a3b", context: int = 512) -> Scenario:
 
 
 def at(sizes: tuple[int, ...], designs: Designs, **which: object) -> Prediction:
-    return predict(designs, scenario(**which).at(sizes))  # type: ignore[arg-type]
+    return predict(designs, scenario(**which).at(sizes))
 
 
 def own(arch: str, draft_tokens: int) -> Designs:

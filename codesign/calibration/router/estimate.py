@@ -1,14 +1,13 @@
 """Router parameters of a trace with their errors: what it cannot tell stays at its default."""
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from codesign.calibration.router.apply import router_beside
 from codesign.calibration.router.cells import LAGS
-from codesign.calibration.router.expected import ExpectedRouting
+from codesign.calibration.router.expected import ExpectedRouting, expected_routing
 from codesign.calibration.router.fit import (
     FEWEST_SIZES_FOR_SKEW,
     Context,
@@ -93,15 +92,6 @@ def parameter(values: FloatArray) -> Parameter:
     """Return the first value, with the spread of the others as its standard error."""
     error = float(values[1:].std(ddof=1)) if values.size > 2 else None
     return Parameter(value=float(values[0]), standard_error=error)
-
-
-@lru_cache(maxsize=8)
-def expected_routing(
-    experts: int, top_k: int, sizes: tuple[int, ...], change: float = 0.0
-) -> ExpectedRouting:
-    """Return expected figures, for a token that selects relatively more experts than k."""
-    tokens = np.array(sizes or (2,), dtype=np.float64)
-    return ExpectedRouting(experts, min(top_k * (1.0 + change), experts - 1e-6), tokens)
 
 
 def estimate_router(

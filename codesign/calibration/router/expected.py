@@ -4,6 +4,7 @@ The same exact top-k as `codesign.model.latent_router` (a test holds them togeth
 design and many routers, where that is for many designs and few routers.
 """
 
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -134,6 +135,15 @@ class ExpectedRouting:
             excess = (1.0 - ndtr(score)) @ _WEIGHT - self.top_k / self.experts
             level = level + np.clip(excess / (density @ _WEIGHT), -0.5, 0.5)[..., None]
         return np.asarray((level - spread * bent) / noise)
+
+
+@lru_cache(maxsize=8)
+def expected_routing(
+    experts: int, top_k: int, sizes: tuple[int, ...], change: float = 0.0
+) -> ExpectedRouting:
+    """Return expected figures, for a token that selects relatively more experts than k."""
+    tokens = np.array(sizes or (2,), dtype=np.float64)
+    return ExpectedRouting(experts, min(top_k * (1.0 + change), experts - 1e-6), tokens)
 
 
 _RANGES: Final = (_SPREAD_RANGE, _SKEW_RANGE, _ANGLE_RANGE)

@@ -73,43 +73,49 @@ def counts_section(
 ) -> RoutingSection:
     """Return the section of counts, whose first estimate is of all layers together."""
     pooled, *by_layer = estimates
-    experts = counts.shape[1]
-    chosen = np.minimum(top_k * counts / counts.sum(axis=1, keepdims=True), 1.0)
-    rows = []
-    for size in SIZES:
-        measured = float(unique_experts_independent(chosen, size).mean())
-        fitted = float(unique_experts_popularity_only(experts, top_k, size, pooled.router))
-        rows.append(unique_row((size,), measured, size, chosen, top_k, fitted))
-    skew = tuple(
-        (layer, round(float(overlap_independent(row)), 6),
-         round(float(row.max() * experts / top_k), 6), int((row == 0).sum()))
-        for layer, row in zip(layers, chosen, strict=True)
-    )  # fmt: skip
+    tables = _counts_tables(counts, top_k, layers, pooled)
     return RoutingSection(
         date=options.day.isoformat(),
         sources=tuple(sources),
         samples=samples[0],
         samples_unit=samples[1],
-        residual=_residual(rows),
+        residual=_residual(tables[0].rows),
         parameters=pooled.parameters(),
         correlations=pooled.correlations(),
         defaults=pooled.defaults,
         notes=tuple(notes),
         warnings=tuple(warnings),
-        tables=(
-            Table(
-                name="unique_by_batch", title="Unique experts of B independent tokens",
-                columns=("B", "measured", "uniform", "independent", "fitted"), rows=tuple(rows),
-            ),
-            Table(
-                name="popularity", title="Popularity",
-                columns=("layer", "overlap independent", "most popular / uniform", "never used"),
-                rows=skew,
-            ),
-        ),
-        experts=experts,
+        tables=tables,
+        experts=counts.shape[1],
         top_k=top_k,
         layers=_layers(layers, by_layer),
+    )  # fmt: skip
+
+
+def _counts_tables(
+    counts: FloatArray, top_k: int, layers: Sequence[int], pooled: RouterEstimate
+) -> tuple[Table, Table]:
+    experts = counts.shape[1]
+    chosen = np.minimum(top_k * counts / counts.sum(axis=1, keepdims=True), 1.0)
+    batches = []
+    for size in SIZES:
+        measured = float(unique_experts_independent(chosen, size).mean())
+        fitted = float(unique_experts_popularity_only(experts, top_k, size, pooled.router))
+        batches.append(unique_row((size,), measured, size, chosen, top_k, fitted))
+    popularity: list[Row] = [
+        (layer, round(float(overlap_independent(row)), 6),
+         round(float(row.max() * experts / top_k), 6), int((row == 0).sum()))
+        for layer, row in zip(layers, chosen, strict=True)
+    ]  # fmt: skip
+    return (
+        Table(
+            name="unique_by_batch", title="Unique experts of B independent tokens",
+            columns=("B", "measured", "uniform", "independent", "fitted"), rows=tuple(batches),
+        ),
+        Table(
+            name="popularity", title="Popularity", rows=tuple(popularity),
+            columns=("layer", "overlap independent", "most popular / uniform", "never used"),
+        ),
     )  # fmt: skip
 
 
@@ -117,25 +123,18 @@ def table_section(
     table: LocalityTable, fit: TableFit, sources: Sequence[Source], options: CalibrationOptions
 ) -> RoutingSection:
     """Return the section of a published table."""
-    router, size = fit.router, (table.experts, table.top_k)
+    router = fit.router
     values = {
         "popularity": (router.popularity, fit.popularity_error), "request": (router.request, None),
         "recency": (router.recency, None), "decay": (router.decay, None),
     }  # fmt: skip
-    batches: list[Row] = [
-        (batch, measured, round(fit.unique(*size, batch, 1), 4))
-        for batch, measured in sorted(table.unique_by_batch.items())
-    ]
-    windows: list[Row] = [(q, round(fit.unique(*size, 1, q), 4)) for q in (2, 4, 8, 16)]
-    lags: list[Row] = [
-        (lag, table.overlap_by_lag[lag], round(r, 6)) for lag, r in fit.correlation.items()
-    ]
+    tables = _published_tables(table, fit)
     return RoutingSection(
         date=options.day.isoformat(),
         sources=tuple(sources),
-        samples=len(batches) + len(lags),
+        samples=len(table.unique_by_batch) + len(table.overlap_by_lag),
         samples_unit="figures of a table",
-        residual=_residual(batches),
+        residual=_residual(tables[0].rows),
         parameters={
             name: Parameter(value=float(value), standard_error=error)
             for name, (value, error) in values.items()
@@ -146,20 +145,35 @@ def table_section(
             "fitted in the published closed form (a fixed threshold), as the generic router was; "
             "errors of a table's figures are not known",
         ),
-        tables=tuple(
-            Table(name=name, title=title, columns=columns, rows=tuple(rows))
-            for name, title, columns, rows in (
-                ("unique_by_batch", "Unique experts of B independent tokens",
-                 ("B", "measured", "fitted"), batches),
-                ("unique_by_window", "Unique experts of q consecutive tokens (predicted)",
-                 ("q", "fitted"), windows),
-                ("overlap_by_lag", "Overlap of two tokens of a sequence",
-                 ("lag", "measured", "r"), lags),
-            )
-            if rows
-        ),
+        tables=tuple(each for each in tables if each.rows),
         experts=table.experts,
         top_k=table.top_k,
+    )  # fmt: skip
+
+
+def _published_tables(table: LocalityTable, fit: TableFit) -> tuple[Table, ...]:
+    size = (table.experts, table.top_k)
+    batches: list[Row] = [
+        (batch, measured, round(fit.unique(*size, batch, 1), 4))
+        for batch, measured in sorted(table.unique_by_batch.items())
+    ]
+    windows: list[Row] = [(q, round(fit.unique(*size, 1, q), 4)) for q in (2, 4, 8, 16)]
+    lags: list[Row] = [
+        (lag, table.overlap_by_lag[lag], round(r, 6)) for lag, r in fit.correlation.items()
+    ]
+    return (
+        Table(
+            name="unique_by_batch", title="Unique experts of B independent tokens",
+            columns=("B", "measured", "fitted"), rows=tuple(batches),
+        ),
+        Table(
+            name="unique_by_window", title="Unique experts of q consecutive tokens (predicted)",
+            columns=("q", "fitted"), rows=tuple(windows),
+        ),
+        Table(
+            name="overlap_by_lag", title="Overlap of two tokens of a sequence",
+            columns=("lag", "measured", "r"), rows=tuple(lags),
+        ),
     )  # fmt: skip
 
 

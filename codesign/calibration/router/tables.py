@@ -6,7 +6,8 @@ from typing import Final
 import numpy as np
 
 from codesign.calibration.router.cells import LAGS, WINDOWS, Cells
-from codesign.calibration.router.estimate import RouterEstimate, expected_routing
+from codesign.calibration.router.estimate import RouterEstimate
+from codesign.calibration.router.expected import expected_routing
 from codesign.calibration.router.statistics import (
     Statistics,
     batch_sizes,
