@@ -1,7 +1,5 @@
 """Load, merge and save calibration files; a file is written whole or not at all."""
 
-import os
-import tempfile
 from pathlib import Path
 
 import yaml
@@ -10,6 +8,7 @@ from codesign.errors import UsageError
 from codesign.spec.calibration import Calibration, SectionName
 from codesign.spec.load import load_spec
 from codesign.spec.section import Section
+from codesign.whole_file import write_whole
 
 
 def load_calibration(path: Path) -> Calibration:
@@ -41,19 +40,7 @@ def save_section(path: Path, name: SectionName, section: Section) -> Calibration
     text = yaml.safe_dump(calibration.to_data(), sort_keys=False, allow_unicode=True, width=100)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write_whole(path, text)
+        write_whole(path, text)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
     return calibration
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write beside the target, then rename: a reader never sees half a file."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

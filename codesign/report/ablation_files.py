@@ -10,8 +10,8 @@ from codesign.ablation import AblationResult
 from codesign.errors import UsageError
 from codesign.report.ablation_plots import mechanism_figure, variant_figure
 from codesign.report.ablation_tables import to_markdown
-from codesign.report.files import write_whole
 from codesign.report.formats import to_csv, to_json
+from codesign.whole_file import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

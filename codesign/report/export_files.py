@@ -5,8 +5,8 @@ from pathlib import Path
 from codesign.errors import UsageError
 from codesign.export import Handover
 from codesign.report.export_text import schedule_text
-from codesign.report.files import write_whole
 from codesign.report.formats import to_csv, to_json
+from codesign.whole_file import write_whole
 
 
 def write_handover(handover: Handover, target: str | None, folder: Path) -> None:

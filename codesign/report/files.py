@@ -1,7 +1,6 @@
 """Results and reports as files, each whole or not at all."""
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +14,7 @@ from codesign.report.report import Report
 from codesign.report.tables_origin import study_yaml
 from codesign.result import SCHEMA, Result
 from codesign.search.storage import JOURNAL
+from codesign.whole_file import write_whole
 
 FORMATS: Final = ("html", "md", "csv")
 RESULT: Final = "result.json"
@@ -188,14 +188,3 @@ def _writing(folder: Path, write: Callable[[], None]) -> None:
         write()
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written ({error.strerror})") from None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write beside the target, then rename: a reader never sees half a file."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
