@@ -100,7 +100,8 @@ def engines(table: Table, seeds: int) -> None:
         if sampler == "gp" and importlib.util.find_spec("torch") is None:
             table.add_row("gp", "needs torch", *[""] * 5)
             continue
-        own, polished = ([], []), ([], [])
+        own: tuple[list[float], list[float]] = ([], [])
+        polished: tuple[list[float], list[float]] = ([], [])
         for seed in range(seeds):
             search = Search(sampler=sampler, trials=trials, seed=seed)
             start = time.process_time()

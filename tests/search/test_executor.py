@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -65,9 +66,12 @@ def cluster() -> Iterator[str]:
     pytest.importorskip("distributed", reason="needs the extra cluster")
     root = Path(__file__).parents[2]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
-    address = "tcp://127.0.0.1:18786"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
     commands = [
-        ["scheduler", "--host", "127.0.0.1", "--port", "18786", "--no-dashboard"],
+        ["scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"],
         *(["worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"],) * 2,
     ]
     started = [
@@ -131,11 +135,13 @@ def test_items_are_taken_as_they_are_needed(processes: Pool) -> None:
     list(results)
 
 
+@pytest.mark.slow
 def test_a_lost_workers_task_is_run_again(tmp_path: Path) -> None:
     with open_pool(workers=2) as pool:
         assert list(pool.map(die_once, [tmp_path / "one"] * 3)) == [7, 7, 7]
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_every_worker_is_named() -> None:
     with (
         open_pool(workers=2) as pool,
@@ -189,6 +195,7 @@ def test_a_study_has_the_same_trials_with_two_workers(processes: Pool) -> None:
     assert shared.best_score == alone.best_score
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_the_same_trials_and_enumeration(cluster: str) -> None:
     problem = small_problem()
     with open_pool(cluster=cluster) as pool:
@@ -199,6 +206,7 @@ def test_a_dask_cluster_gives_the_same_trials_and_enumeration(cluster: str) -> N
     assert findings(found) == findings(enumerate_space(problem, problem.objectives))
 
 
+@pytest.mark.slow
 def test_a_task_of_a_lost_dask_worker_is_run_again(cluster: str, tmp_path: Path) -> None:
     with open_pool(cluster=cluster) as pool:
         assert list(pool.map(die_once, [tmp_path / "one"])) == [7]

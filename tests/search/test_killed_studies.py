@@ -14,6 +14,8 @@ from codesign.search.storage import open_store
 from tests.search.killed_driver import TRIALS, drive, kept_study
 from tests.search.postgres_server import postgres
 
+pytestmark = pytest.mark.slow
+
 KILLS = 20
 
 

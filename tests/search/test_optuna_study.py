@@ -160,6 +160,7 @@ def test_gp_without_torch_says_how_to_install_its_cpu_build(
         make_sampler("gp", 0, 0)
 
 
+@pytest.mark.slow
 def test_gp_runs_where_torch_is_installed() -> None:
     pytest.importorskip("torch")
-    assert outcome(trials=16, sampler="gp", batch=4).trials == 16
+    assert outcome(trials=13, sampler="gp", batch=11).trials == 13  # the last two are modelled
