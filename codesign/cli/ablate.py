@@ -32,6 +32,9 @@ def ablate(
     resume: Annotated[
         bool, typer.Option("--resume", help="Keep the rows that an interrupted run had finished.")
     ] = False,
+    calibration: Annotated[
+        Path | None, typer.Option("--calibration", help="Calibration file of every row.")
+    ] = None,
     workers: Annotated[int, typer.Option("--workers", help="Local processes.")] = 1,
     cluster: Annotated[
         str | None, typer.Option("--cluster", help="Dask scheduler: tcp://host:8786.")
@@ -52,6 +55,8 @@ def ablate(
     if resume and out is None:
         raise UsageError("--resume needs the --out folder of the interrupted run")
     spec, folder = load_ablation(ablation)
+    if calibration is not None:
+        spec = spec.revised(overrides=spec.overrides | {"calibration": str(calibration.resolve())})
     journal = None if out is None else Journal(out / "rows.jsonl")
     if journal is not None and not resume:
         journal.clear()

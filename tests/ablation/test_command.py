@@ -84,3 +84,24 @@ def test_a_faulty_file_is_told_with_its_place(
     done = run("ablate", "mine.yaml")
     assert done.status == 2
     assert message in done.err
+
+
+def test_a_calibration_is_that_of_every_row(tmp_path: Path) -> None:
+    # A measured survival of .5 at every position is poorer than the default's .7645, .56, ...
+    log = tmp_path / "vllm.log"
+    log.write_text(
+        "INFO 11-29 21:00:00 SpecDecoding metrics: Mean acceptance length: 1.88, Accepted "
+        "throughput: 100.00 tokens/s, Drafted throughput: 343.00 tokens/s, Accepted: 875 tokens, "
+        "Drafted: 3000 tokens, Per-position acceptance rate: 0.500, 0.250, 0.125, Avg Draft "
+        "acceptance rate: 29.2%\n"
+    )
+    calibration = tmp_path / "calibration.yaml"
+    assert run("calibrate", "acceptance", str(log), "--out", str(calibration)).status == 0
+    speeds = [
+        [float(row["sd_speedup"]) for row in csv.DictReader(io.StringIO(run(*command).out))]
+        for command in (
+            ("ablate", NAME, "--format", "csv", "--calibration", str(calibration)),
+            ("ablate", NAME, "--format", "csv"),
+        )
+    ]
+    assert all(measured < default for measured, default in zip(*speeds, strict=True))
