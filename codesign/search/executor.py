@@ -110,7 +110,8 @@ def _stop(executor: Executor, wait: bool) -> None:
 class Shared(Generic[Value]):
     """A value that many tasks need: pickled once here, opened once in each worker process.
 
-    Extensions that the user gave by path are imported there first.
+    Extensions that the user gave by path, as far as the value refers to them, are imported there
+    first.
     """
 
     def __init__(self, value: Value) -> None:
@@ -123,7 +124,7 @@ class Shared(Generic[Value]):
         files = tuple(
             str(module.__file__)
             for name, module in list(sys.modules.items())
-            if name.startswith(EXTENSION_MODULE)
+            if name.startswith(EXTENSION_MODULE) and name.encode() in self._packed
         )
         return _opened, (self._packed, files)
 

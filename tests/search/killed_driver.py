@@ -10,6 +10,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 import time
 
 from codesign.search.engines import Run, search
@@ -42,18 +43,26 @@ def drive(storage: str, study: Study, workers: int = 1) -> None:
     search(variants, study.search, (), study.name, question(study), run)
 
 
+def undisturbed_seconds(study: Study) -> float:
+    """Return how long the study takes here and now, so that kills meet it at work anywhere."""
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.monotonic()
+        drive(f"{folder}/study.journal", study)
+        return time.monotonic() - started
+
+
 def main() -> None:
     """Fork, wait, kill; then finish."""
     storage, kills, chance = sys.argv[1], int(sys.argv[2]), random.Random(sys.argv[3])
     study = kept_study()
-    make_problem(study)  # what it caches, children inherit
+    whole = undisturbed_seconds(study)  # what it caches, children inherit
     at_work = 0
     for _ in range(kills):
         child = os.fork()
         if child == 0:
             drive(storage, study)
             os._exit(0)
-        time.sleep(chance.uniform(0.05, 0.6))
+        time.sleep(chance.uniform(0.0, whole / 6))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         at_work += os.WIFSIGNALED(status)
