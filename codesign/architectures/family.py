@@ -50,6 +50,20 @@ class Family:
     classes: Mapping[str, str] = field(default_factory=dict)
 
 
+def writer(
+    *parts: Callable[[Architecture], dict[str, Any]],
+) -> Callable[[Architecture], dict[str, Any]]:
+    """Return what writes the fields of all parts, the last one's where two name the same."""
+
+    def write(architecture: Architecture) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for part in parts:
+            fields |= part(architecture)
+        return fields
+
+    return write
+
+
 def assemble(
     config: Config,
     attention: Sequence[Spec],

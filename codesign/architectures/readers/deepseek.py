@@ -3,10 +3,8 @@
 GLM-4.7-Flash (glm4_moe_lite) and Mistral Small 4 are built of the same parts.
 """
 
-from typing import Any
-
 from codesign.architectures.config import Config
-from codesign.architectures.family import Family, assemble
+from codesign.architectures.family import Family, assemble, writer
 from codesign.architectures.feed_forward import (
     GROUPS,
     ExpertFields,
@@ -27,13 +25,6 @@ def read(config: Config) -> Architecture:
     return assemble(config, latent(config), sparse_and_dense(config, EXPERTS, first_dense(config)))
 
 
-def write(architecture: Architecture) -> dict[str, Any]:
-    """Return the fields of a config.json."""
-    return (
-        latent_fields(architecture) | EXPERTS.write(architecture) | first_dense_fields(architecture)
-    )
-
-
 FAMILY = Family(
     model_types=(
         "deepseek_v2",
@@ -44,7 +35,7 @@ FAMILY = Family(
         "mistral4",
     ),
     read=read,
-    write=write,
+    write=writer(latent_fields, EXPERTS.write, first_dense_fields),
     experts=EXPERTS,
     classes={"deepseek_v3": "DeepseekV3ForCausalLM", "deepseek_v2": "DeepseekV2ForCausalLM"},
 )

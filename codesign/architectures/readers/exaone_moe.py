@@ -1,9 +1,7 @@
 """K-EXAONE (LG AI Research): per-head query-key norms, three of four layers windowed."""
 
-from typing import Any
-
 from codesign.architectures.config import Config
-from codesign.architectures.family import Family, assemble
+from codesign.architectures.family import Family, assemble, writer
 from codesign.architectures.feed_forward import (
     GROUPS,
     ExpertFields,
@@ -25,19 +23,10 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, sparse_and_dense(config, EXPERTS, first_dense(config)))
 
 
-def write(architecture: Architecture) -> dict[str, Any]:
-    """Return the fields of a config.json."""
-    return (
-        grouped_query_fields(architecture)
-        | EXPERTS.write(architecture)
-        | first_dense_fields(architecture)
-    )
-
-
 FAMILY = Family(
     model_types=("exaone_moe",),
     read=read,
-    write=write,
+    write=writer(grouped_query_fields, EXPERTS.write, first_dense_fields),
     experts=EXPERTS,
     classes={"exaone_moe": "ExaoneMoeForCausalLM"},
 )

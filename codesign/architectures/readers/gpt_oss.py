@@ -1,9 +1,7 @@
 """gpt-oss (OpenAI): biases in attention, experts and router, sinks, every other layer windowed."""
 
-from typing import Any
-
 from codesign.architectures.config import Config
-from codesign.architectures.family import Family, assemble
+from codesign.architectures.family import Family, assemble, writer
 from codesign.architectures.feed_forward import ExpertFields, FeedForward
 from codesign.architectures.token_mixers import (
     biases,
@@ -37,15 +35,10 @@ def read(config: Config) -> Architecture:
     )
 
 
-def write(architecture: Architecture) -> dict[str, Any]:
-    """Return the fields of a config.json."""
-    return grouped_query_fields(architecture) | EXPERTS.write(architecture)
-
-
 FAMILY = Family(
     model_types=("gpt_oss",),
     read=read,
-    write=write,
+    write=writer(grouped_query_fields, EXPERTS.write),
     experts=EXPERTS,
     classes={"gpt_oss": "GptOssForCausalLM"},
 )

@@ -1,9 +1,7 @@
 """Hy3 (Tencent): per-head query-key norms, a dense first layer, one shared expert."""
 
-from typing import Any
-
 from codesign.architectures.config import Config
-from codesign.architectures.family import Family, assemble
+from codesign.architectures.family import Family, assemble, writer
 from codesign.architectures.feed_forward import (
     ExpertFields,
     first_dense,
@@ -25,19 +23,10 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, feed_forward)
 
 
-def write(architecture: Architecture) -> dict[str, Any]:
-    """Return the fields of a config.json."""
-    return (
-        grouped_query_fields(architecture)
-        | EXPERTS.write(architecture)
-        | first_dense_fields(architecture)
-    )
-
-
 FAMILY = Family(
     model_types=("hy_v3",),
     read=read,
-    write=write,
+    write=writer(grouped_query_fields, EXPERTS.write, first_dense_fields),
     experts=EXPERTS,
     classes={"hy_v3": "HYV3ForCausalLM"},
 )

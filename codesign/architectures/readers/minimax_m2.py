@@ -1,9 +1,7 @@
 """MiniMax-M2: query-key norms over all heads, no shared experts, softmax attention only."""
 
-from typing import Any
-
 from codesign.architectures.config import Config
-from codesign.architectures.family import Family, assemble
+from codesign.architectures.family import Family, assemble, writer
 from codesign.architectures.feed_forward import ExpertFields, FeedForward
 from codesign.architectures.token_mixers import grouped_query, grouped_query_fields
 from codesign.spec.architecture import Architecture
@@ -26,15 +24,10 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, FeedForward(moe=EXPERTS.read(config, config.layers)))
 
 
-def write(architecture: Architecture) -> dict[str, Any]:
-    """Return the fields of a config.json."""
-    return grouped_query_fields(architecture) | EXPERTS.write(architecture)
-
-
 FAMILY = Family(
     model_types=("minimax_m2",),
     read=read,
-    write=write,
+    write=writer(grouped_query_fields, EXPERTS.write),
     experts=EXPERTS,
     classes={"minimax_m2": "MiniMaxM2ForCausalLM"},
 )

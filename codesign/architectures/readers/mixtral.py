@@ -1,9 +1,7 @@
 """Mixtral (Mistral AI): every layer sparse, no shared experts; widths in `intermediate_size`."""
 
-from typing import Any
-
 from codesign.architectures.config import Config
-from codesign.architectures.family import Family, assemble
+from codesign.architectures.family import Family, assemble, writer
 from codesign.architectures.feed_forward import ExpertFields, FeedForward
 from codesign.architectures.token_mixers import grouped_query, grouped_query_fields
 from codesign.spec.architecture import Architecture
@@ -21,15 +19,10 @@ def read(config: Config) -> Architecture:
     )
 
 
-def write(architecture: Architecture) -> dict[str, Any]:
-    """Return the fields of a config.json."""
-    return grouped_query_fields(architecture) | EXPERTS.write(architecture)
-
-
 FAMILY = Family(
     model_types=("mixtral",),
     read=read,
-    write=write,
+    write=writer(grouped_query_fields, EXPERTS.write),
     experts=EXPERTS,
     classes={"mixtral": "MixtralForCausalLM"},
 )

@@ -1,9 +1,7 @@
 """Qwen3-MoE, and the language model of Qwen3-VL-MoE: per-head query-key norms."""
 
-from typing import Any
-
 from codesign.architectures.config import Config
-from codesign.architectures.family import Family, assemble
+from codesign.architectures.family import Family, assemble, writer
 from codesign.architectures.feed_forward import (
     ExpertFields,
     sparse_and_dense,
@@ -27,19 +25,10 @@ def read(config: Config) -> Architecture:
     )
 
 
-def write(architecture: Architecture) -> dict[str, Any]:
-    """Return the fields of a config.json."""
-    return (
-        grouped_query_fields(architecture)
-        | EXPERTS.write(architecture)
-        | stepped_fields(architecture)
-    )
-
-
 FAMILY = Family(
     model_types=("qwen3_moe", "qwen3_vl_moe", "qwen3_vl_moe_text"),
     read=read,
-    write=write,
+    write=writer(grouped_query_fields, EXPERTS.write, stepped_fields),
     experts=EXPERTS,
     classes={"qwen3_moe": "Qwen3MoeForCausalLM"},
 )

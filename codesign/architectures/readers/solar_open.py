@@ -1,9 +1,7 @@
 """Solar Open (Upstage): every layer sparse unless the file says otherwise."""
 
-from typing import Any
-
 from codesign.architectures.config import Config
-from codesign.architectures.family import Family, assemble
+from codesign.architectures.family import Family, assemble, writer
 from codesign.architectures.feed_forward import first_dense, sparse_and_dense
 from codesign.architectures.readers.deepseek import EXPERTS
 from codesign.architectures.token_mixers import grouped_query, grouped_query_fields
@@ -19,15 +17,10 @@ def read(config: Config) -> Architecture:
     return assemble(config, attention, feed_forward)
 
 
-def write(architecture: Architecture) -> dict[str, Any]:
-    """Return the fields of a config.json."""
-    return grouped_query_fields(architecture) | EXPERTS.write(architecture)
-
-
 FAMILY = Family(
     model_types=("solar_open",),
     read=read,
-    write=write,
+    write=writer(grouped_query_fields, EXPERTS.write),
     experts=EXPERTS,
     classes={"solar_open": "SolarOpenForCausalLM"},
 )

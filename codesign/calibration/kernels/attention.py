@@ -7,11 +7,9 @@ from codesign.calibration.kernels.rows import (
     Reasons,
     TimedKernels,
     column,
-    kernel_names,
     labels,
-    without,
 )
-from codesign.calibration.kernels.tables import FORMATS, PACKAGE, read_versions, richest_version
+from codesign.calibration.kernels.tables import KernelTable
 from codesign.spec.hardware import Backend
 from codesign.spec.precision import BYTES_PER_ELEMENT, Dtype
 
@@ -20,6 +18,13 @@ if TYPE_CHECKING:
 
 GROUPED_SHAPE: Final = ["num_heads", "num_key_value_heads", "head_dim"]
 LATENT_SHAPE: Final = ["num_heads"]
+CACHE_FORMATS: Final[tuple[Dtype, ...]] = ("bf16", "fp8")
+GROUPED: Final = KernelTable(
+    "attention", "generation_attention_perf", "kv_cache_dtype", tuple(GROUPED_SHAPE), CACHE_FORMATS
+)
+LATENT: Final = KernelTable(
+    "mla", "generation_mla_perf", "kv_cache_dtype", tuple(LATENT_SHAPE), CACHE_FORMATS
+)
 LATENT_KEY: Final = 576
 """512 latent elements and 64 rotary ones, which all heads share (DeepSeek-V3)."""
 
@@ -31,15 +36,8 @@ LARGEST_GROUP: Final = 16
 
 def grouped_kernels(device: str, backend: Backend, dtype: Dtype) -> TimedKernels | None:
     """Return grouped-query decode measurements; `dtype` is the cache's, None if there are none."""
-    chosen = _chosen(device, "attention", backend, "generation_attention_perf", dtype)
-    if chosen is None:
-        return None
-    version, rows = chosen
-    kept, left_out = without(rows, _grouped_reasons(rows))
-    if kept.empty:
-        return None
-    source = f"{PACKAGE} generation_attention_perf, {backend} {version}, {kernel_names(kept)}"
-    return grouped(kept, dtype, source, left_out)
+    found = GROUPED.measured(device, backend, dtype, _grouped_reasons)
+    return None if found is None else grouped(found.rows, dtype, found.source, found.left_out)
 
 
 def grouped(
@@ -64,34 +62,19 @@ def latent_kernels(device: str, backend: Backend, dtype: Dtype) -> TimedKernels 
 
     vLLM's table times the whole module with its projections, which are priced apart.
     """
-    chosen = _chosen(device, "mla", backend, "generation_mla_perf", dtype)
-    if chosen is None:
+    found = LATENT.measured(device, backend, dtype, _load_reasons)
+    if found is None:
         return None
-    version, rows = chosen
-    kept, left_out = without(rows, _load_reasons(rows))
-    if kept.empty:
-        return None
+    kept = found.rows
     cached = column(kept, "batch_size") * (column(kept, "step") + 1.0)
     return TimedKernels(
         traffic=cached * LATENT_KEY * BYTES_PER_ELEMENT[dtype],
         flop=2.0 * cached * column(kept, "num_heads") * (LATENT_KEY + LATENT_VALUE),
         seconds=column(kept, "latency") * MILLISECOND,
         configuration=labels(kept, LATENT_SHAPE),
-        source=f"{PACKAGE} generation_mla_perf, {backend} {version}, {kernel_names(kept)}",
-        left_out=left_out,
+        source=found.source,
+        left_out=found.left_out,
     )
-
-
-def _chosen(
-    device: str, group: str, backend: Backend, table: str, dtype: Dtype
-) -> tuple[str, "DataFrame"] | None:
-    if dtype not in ("bf16", "fp8"):
-        return None
-    versions = {
-        name: rows[rows["kv_cache_dtype"] == FORMATS[dtype]]
-        for name, rows in read_versions(device, group, backend, table).items()
-    }
-    return richest_version(versions, GROUPED_SHAPE if group == "attention" else LATENT_SHAPE)
 
 
 def _load_reasons(rows: "DataFrame") -> Reasons:

@@ -9,11 +9,9 @@ from codesign.calibration.kernels.rows import (
     Reasons,
     TimedKernels,
     column,
-    kernel_names,
     labels,
-    without,
 )
-from codesign.calibration.kernels.tables import FORMATS, PACKAGE, read_versions, richest_version
+from codesign.calibration.kernels.tables import KernelTable
 from codesign.model.step_time import ACTIVATION_BYTES
 from codesign.spec.hardware import Backend
 from codesign.spec.precision import BYTES_PER_ELEMENT, Dtype
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SHAPE: Final = ["n", "k"]
+TABLE: Final = KernelTable("gemm", "gemm_perf", "gemm_dtype", tuple(SHAPE))
 MOST_ROWS: Final = 1024
 LEAST_SIDE: Final = 512
 LONGEST_SUM: Final = 32_768
@@ -44,21 +43,8 @@ def dense_kernels(device: str, backend: Backend, dtype: Dtype) -> TimedKernels |
     TimedKernels or None
         None where nothing usable was measured.
     """
-    if dtype not in FORMATS:
-        return None
-    versions = {
-        name: rows[rows["gemm_dtype"] == FORMATS[dtype]]
-        for name, rows in read_versions(device, "gemm", backend, "gemm_perf").items()
-    }
-    chosen = richest_version(versions, SHAPE)
-    if chosen is None:
-        return None
-    version, rows = chosen
-    kept, left_out = without(rows, _reasons(rows))
-    if kept.empty:
-        return None
-    source = f"{PACKAGE} gemm_perf, {backend} {version}, {kernel_names(kept)}"
-    return timed(kept, dtype, source, left_out)
+    found = TABLE.measured(device, backend, dtype, _reasons)
+    return None if found is None else timed(found.rows, dtype, found.source, found.left_out)
 
 
 def timed(

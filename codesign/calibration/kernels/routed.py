@@ -1,5 +1,6 @@
 """Fused routed experts: which rows, what they load and compute."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,11 +11,9 @@ from codesign.calibration.kernels.rows import (
     Reasons,
     TimedKernels,
     column,
-    kernel_names,
     labels,
-    without,
 )
-from codesign.calibration.kernels.tables import FORMATS, PACKAGE, read_versions, richest_version
+from codesign.calibration.kernels.tables import KernelTable, Measured
 from codesign.model.arrays import FloatArray
 from codesign.spec.hardware import Backend
 from codesign.spec.precision import BYTES_PER_ELEMENT, Dtype
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SHAPE: Final = ["num_experts", "topk", "hidden_size", "inter_size"]
+TABLE: Final = KernelTable("moe", "moe_perf", "moe_dtype", tuple(SHAPE))
 LOAD: Final = ["moe_tp_size", "num_tokens", "distribution"]
 MOST_TOKENS: Final = 4096
 """Larger passes are prefill."""
@@ -56,26 +56,20 @@ def routed_kernels(device: str, backend: Backend, dtype: Dtype) -> TimedKernels 
     TimedKernels or None
         None where nothing usable was measured.
     """
-    if dtype not in FORMATS:
+    mislabelled = [name for engine, name, form in MISLABELLED if (engine, form) == (backend, dtype)]
+    found = TABLE.measured(device, backend, dtype, partial(_reasons, backend=backend), mislabelled)
+    if found is None:
         return None
-    versions = {
-        name: rows[rows["moe_dtype"] == FORMATS[dtype]]
-        for name, rows in read_versions(device, "moe", backend, "moe_perf").items()
-        if (backend, name, dtype) not in MISLABELLED
-    }
-    chosen = richest_version(versions, SHAPE)
-    if chosen is None:
-        return None
-    version, rows = chosen
-    kept, left_out = without(rows, _reasons(rows, backend))
-    if kept.empty:
-        return None
-    fastest = kept.sort_values("latency").drop_duplicates([*SHAPE, *LOAD])
-    if len(fastest) < len(kept):
-        left_out["a second kernel or run, slower for the same load"] = len(kept) - len(fastest)
-    kept = fastest.sort_index()
-    source = f"{PACKAGE} moe_perf, {backend} {version}, {kernel_names(kept)}"
-    return timed(kept, dtype, source, left_out)
+    found = _fastest(found)
+    return timed(found.rows, dtype, found.source, found.left_out)
+
+
+def _fastest(found: Measured) -> Measured:
+    """Keep the fastest kernel of each load: the one an engine would pick."""
+    rows = found.rows.sort_values("latency").drop_duplicates([*SHAPE, *LOAD]).sort_index()
+    slower = len(found.rows) - len(rows)
+    more = {"a second kernel or run, slower for the same load": slower} if slower else {}
+    return Measured(rows, found.origin, found.left_out | more)
 
 
 def timed(

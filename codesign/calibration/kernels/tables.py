@@ -1,10 +1,13 @@
 """Measured kernel tables of aiconfigurator-core: where they are and which version to read."""
 
 import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from codesign.calibration.kernels.rows import Reasons, kernel_names, without
 from codesign.errors import UsageError, did_you_mean
 from codesign.spec.hardware import Backend
 from codesign.spec.precision import Dtype
@@ -38,6 +41,94 @@ FORMATS: Final[dict[Dtype, str]] = {
     "int4": "int4_wo",
 }
 """What the tables call a number format of weights."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Rows of one version that can be used.
+
+    Parameters
+    ----------
+    rows : DataFrame
+    origin : str
+        Package, table, engine and version.
+    left_out : dict of str to int
+        Reason and number of rows that are not here.
+    """
+
+    rows: "DataFrame"
+    origin: str
+    left_out: dict[str, int]
+
+    @property
+    def source(self) -> str:
+        """Where the rows come from, their kernels included."""
+        return f"{self.origin}, {kernel_names(self.rows)}"
+
+
+@dataclass(frozen=True)
+class KernelTable:
+    """One kind of table.
+
+    Parameters
+    ----------
+    group, name : str
+        Folder and file name, such as ``moe`` and ``moe_perf``.
+    format_column : str
+        Column that holds the number format.
+    shape : tuple of str
+        Columns that make a shape.
+    formats : collection of str
+        Number formats it is read for.
+    """
+
+    group: str
+    name: str
+    format_column: str
+    shape: tuple[str, ...]
+    formats: Collection[Dtype] = tuple(FORMATS)
+
+    def measured(
+        self,
+        device: str,
+        backend: Backend,
+        dtype: Dtype,
+        reasons: Callable[["DataFrame"], Reasons],
+        mislabelled: Collection[str] = (),
+    ) -> Measured | None:
+        """Return the usable rows of one device, engine and number format.
+
+        Parameters
+        ----------
+        device : str
+            Bundled profile.
+        backend : Backend
+        dtype : Dtype
+        reasons : callable
+            Rows -> by reason, which of them to leave out.
+        mislabelled : collection of str
+            Versions not to read.
+
+        Returns
+        -------
+        Measured or None
+            None where nothing usable was measured.
+        """
+        if dtype not in self.formats:
+            return None
+        versions = {
+            version: rows[rows[self.format_column] == FORMATS[dtype]]
+            for version, rows in read_versions(device, self.group, backend, self.name).items()
+            if version not in mislabelled
+        }
+        chosen = richest_version(versions, list(self.shape))
+        if chosen is None:
+            return None
+        version, rows = chosen
+        kept, left_out = without(rows, reasons(rows))
+        if kept.empty:
+            return None
+        return Measured(kept, f"{PACKAGE} {self.name}, {backend} {version}", left_out)
 
 
 def tables_folder() -> Path:
