@@ -14,9 +14,8 @@ from codesign.calibration.detect import Reader
 from codesign.calibration.latency_readers.fields import (
     Record,
     lacks_keys,
-    named,
     number,
-    records,
+    per_record,
     table,
 )
 from codesign.calibration.observation import Observation, SpeculationCounters, Timing
@@ -32,11 +31,6 @@ RECORDS_TITLE = "aiperf per-request records"
 
 def _lacks(sample: Sample) -> str | None:
     return lacks_keys(sample, "inter_token_latency", "request_throughput", "time_to_first_token")
-
-
-def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
-    found = records(sample)
-    return [_summary(record, named(sample, i, len(found))) for i, record in enumerate(found)]
 
 
 def _summary(record: Record, where: str) -> Observation:
@@ -224,6 +218,6 @@ def _clock(value: object) -> int | None:
     return value if isinstance(value, int) and 0 <= value < 1 << 63 else None
 
 
-READER = Reader("aiperf", TITLE, _lacks, _read)
+READER = Reader("aiperf", TITLE, _lacks, per_record(_summary))
 CSV_READER = Reader("aiperf-csv", CSV_TITLE, _lacks_csv, _read_csv)
 RECORDS_READER = Reader("aiperf-records", RECORDS_TITLE, _lacks_records, _read_records)

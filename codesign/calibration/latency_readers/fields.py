@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from codesign.calibration.observation import Timing
+from codesign.calibration.observation import Observation, Timing
+from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
@@ -54,6 +55,18 @@ def records(sample: Sample) -> tuple[Record, ...]:
 def named(sample: Sample, index: int, count: int) -> str:
     """Return the file, and which of its runs where it has several."""
     return str(sample.path) if count == 1 else f"{sample.path}, run {index + 1}"
+
+
+def per_record(
+    read: Callable[[Record, str], Observation],
+) -> Callable[[Sample, CalibrationOptions], list[Observation]]:
+    """Return a reader of files whose every JSON object is one run; it is told how to name it."""
+
+    def read_all(sample: Sample, options: CalibrationOptions) -> list[Observation]:
+        found = records(sample)
+        return [read(record, named(sample, i, len(found))) for i, record in enumerate(found)]
+
+    return read_all
 
 
 def number(record: Record, key: str, where: str, *, zero: bool = True) -> float | None:

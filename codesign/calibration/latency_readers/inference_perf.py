@@ -8,13 +8,11 @@ from codesign.calibration.latency_readers.fields import (
     Record,
     lacks_keys,
     mean_context,
-    named,
     number,
-    records,
+    per_record,
     table,
 )
 from codesign.calibration.observation import Observation, Timing
-from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
@@ -23,11 +21,6 @@ TITLE = "inference-perf stage metrics"
 
 def _lacks(sample: Sample) -> str | None:
     return lacks_keys(sample, "load_summary", "successes", "normalized_time_per_output_token")
-
-
-def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
-    found = records(sample)
-    return [_stage(record, named(sample, i, len(found))) for i, record in enumerate(found)]
 
 
 def _stage(record: Record, where: str) -> Observation:
@@ -62,4 +55,4 @@ def _timing(latency: Mapping[str, Any], name: str, where: str) -> Timing | None:
     return Timing(mean, median) if mean or median else None
 
 
-READER = Reader("inference-perf", TITLE, _lacks, _read)
+READER = Reader("inference-perf", TITLE, _lacks, per_record(_stage))

@@ -9,13 +9,11 @@ from codesign.calibration.latency_readers.fields import (
     Record,
     lacks_keys,
     mean_context,
-    named,
     number,
-    records,
+    per_record,
     text,
 )
 from codesign.calibration.observation import Observation, Timing
-from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
@@ -25,11 +23,6 @@ OFF = ("", "none", "off", "false", None)
 
 def _lacks(sample: Sample) -> str | None:
     return lacks_keys(sample, "hw", "conc", "framework", "precision", "tput_per_gpu")
-
-
-def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
-    found = records(sample)
-    return [_aggregate(record, named(sample, i, len(found))) for i, record in enumerate(found)]
 
 
 def _aggregate(record: Record, where: str) -> Observation:
@@ -71,4 +64,4 @@ def _seconds(record: Record, name: str, where: str) -> Timing | None:
     return Timing(*found) if any(found) else None
 
 
-READER = Reader("inferencex", TITLE, _lacks, _read)
+READER = Reader("inferencex", TITLE, _lacks, per_record(_aggregate))

@@ -5,12 +5,10 @@ from codesign.calibration.latency_readers.fields import (
     Record,
     lacks_keys,
     mean_context,
-    named,
     number,
-    records,
+    per_record,
 )
 from codesign.calibration.observation import Observation, Timing
-from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
@@ -20,11 +18,6 @@ SERVER_TITLE = "SGLang bench_one_batch_server result"
 
 def _lacks(sample: Sample) -> str | None:
     return lacks_keys(sample, "batch_size", "input_len", "output_len", "median_decode_latency")
-
-
-def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
-    found = records(sample)
-    return [_run(record, named(sample, i, len(found))) for i, record in enumerate(found)]
 
 
 def _run(record: Record, where: str) -> Observation:
@@ -50,11 +43,6 @@ def _context(record: Record, where: str) -> float | None:
 
 def _lacks_server(sample: Sample) -> str | None:
     return lacks_keys(sample, "batch_size", "input_len", "output_len", "last_ttft")
-
-
-def _read_server(sample: Sample, options: CalibrationOptions) -> list[Observation]:
-    found = records(sample)
-    return [_server_run(record, named(sample, i, len(found))) for i, record in enumerate(found)]
 
 
 def _server_run(record: Record, where: str) -> Observation:
@@ -83,5 +71,7 @@ def _server_run(record: Record, where: str) -> Observation:
     )
 
 
-READER = Reader("sglang-bench-one-batch", TITLE, _lacks, _read)
-SERVER_READER = Reader("sglang-bench-one-batch-server", SERVER_TITLE, _lacks_server, _read_server)
+READER = Reader("sglang-bench-one-batch", TITLE, _lacks, per_record(_run))
+SERVER_READER = Reader(
+    "sglang-bench-one-batch-server", SERVER_TITLE, _lacks_server, per_record(_server_run)
+)

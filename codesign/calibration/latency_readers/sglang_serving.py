@@ -10,15 +10,13 @@ from codesign.calibration.latency_readers.fields import (
     Record,
     lacks_keys,
     mean_context,
-    named,
     number,
-    records,
+    per_record,
     table,
     text,
     timing,
 )
 from codesign.calibration.observation import Observation, Timing
-from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
@@ -29,11 +27,6 @@ def _lacks(sample: Sample) -> str | None:
     missing = lacks_keys(sample, "backend", "request_rate", "completed", "total_output_tokens")
     own = ("accept_length", "total_output_tokens_retokenized")
     return missing or (lacks_keys(sample, own[0]) and lacks_keys(sample, own[1]))
-
-
-def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
-    found = records(sample)
-    return [sglang_run(r, named(sample, i, len(found))) for i, r in enumerate(found)]
 
 
 def sglang_run(record: Record, where: str) -> Observation:
@@ -124,4 +117,4 @@ def _draft_tokens(record: Record, length: float | None, notes: list[str]) -> flo
     return float(steps)
 
 
-READER = Reader("sglang-bench-serving", TITLE, _lacks, _read)
+READER = Reader("sglang-bench-serving", TITLE, _lacks, per_record(sglang_run))

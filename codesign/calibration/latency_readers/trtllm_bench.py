@@ -8,14 +8,12 @@ from codesign.calibration.latency_readers.fields import (
     Record,
     lacks_keys,
     mean_context,
-    named,
     number,
-    records,
+    per_record,
     table,
     text,
 )
 from codesign.calibration.observation import Observation, Timing
-from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
 from codesign.errors import DataError
 
@@ -24,11 +22,6 @@ TITLE = "trtllm-bench report"
 
 def _lacks(sample: Sample) -> str | None:
     return lacks_keys(sample, "world_info", "request_info", "performance")
-
-
-def _read(sample: Sample, options: CalibrationOptions) -> list[Observation]:
-    found = records(sample)
-    return [_report(record, named(sample, i, len(found))) for i, record in enumerate(found)]
 
 
 def _report(record: Record, where: str) -> Observation:
@@ -73,4 +66,4 @@ def _speculation(decoding: Mapping[str, Any], where: str) -> tuple[float | None,
     return length, float(round(guess)) if near else None
 
 
-READER = Reader("trtllm-bench", TITLE, _lacks, _read)
+READER = Reader("trtllm-bench", TITLE, _lacks, per_record(_report))
