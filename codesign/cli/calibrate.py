@@ -1,15 +1,15 @@
 """`codesign calibrate SECTION FILES`: fit one section of a calibration file."""
 
+import inspect
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from codesign.cli.options import Format, FormatOption
+from codesign.cli.options import Format, FormatOption, with_parameters
 from codesign.cli.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -44,23 +44,19 @@ def _known_picture(path: Path | None) -> Path | None:
     return path
 
 
-Files = Annotated[list[Path], typer.Argument(help="Files as the engine wrote them.")]
-Out = Annotated[Path | None, _option("--out", "Calibration file to merge the section into.", FILES)]
-Plot = Annotated[
-    Path | None,
-    typer.Option(
-        "--plot", help="Picture of the fit: .png, .svg or .pdf.", rich_help_panel=FILES,
-        callback=_known_picture,
-    ),
-]  # fmt: skip
 InputFormat = Annotated[
     str | None, _option("--input-format", "Reader to use [detected from the content].", FILES)
 ]
 Arch = Annotated[
     str | None, _option("--arch", "Measured model: bundled name, config.json or YAML.", MEASURED)
 ]
+Experts = Annotated[int | None, _option("--experts", "N, without --arch.", MEASURED, 1)]
+TopK = Annotated[int | None, _option("--top-k", "k, without --arch.", MEASURED, 1)]
+Layers = Annotated[
+    int | None, _option("--layers", "Layers that were measured, without --arch.", MEASURED, 1)
+]
 BatchSize = Annotated[int | None, _option("--batch-size", "Sequences decoded together.", MEASURED)]
-DraftTokens = Annotated[int | None, _option("--draft-tokens", "K of the measurement.", MEASURED)]
+DraftTokens = Annotated[int | None, _option("--draft-tokens", "K of the measurement.", MEASURED, 0)]
 Context = Annotated[int | None, _option("--context", "Cached tokens per sequence.", MEASURED)]
 Hardware = Annotated[str | None, _option("--hw", "Bundled GPU or profile.", MEASURED)]
 Backend = Annotated[str | None, _option("--backend", "vllm, sglang or trtllm.", MEASURED)]
@@ -68,165 +64,140 @@ Dtype = Annotated[str | None, _option("--dtype", "Format of the weights.", MEASU
 Gpus = Annotated[int | None, _option("--gpus", "GPUs of the replica.", MEASURED)]
 Tp = Annotated[int | None, _option("--tp", "Tensor-parallel degree.", MEASURED)]
 Ep = Annotated[int | None, _option("--ep", "Expert-parallel degree.", MEASURED)]
+InputTokens = Annotated[
+    int | None, _option("--input-len", "Prompt tokens, for a whole batch's time.", MEASURED)
+]
+OutputTokens = Annotated[
+    int | None, _option("--output-len", "Generated tokens, for the same.", MEASURED)
+]
+Draft = Annotated[
+    str, _option("--draft", "What drafted: eagle, mtp, fraction:X, model:NAME.", MEASURED)
+]
 Replicates = Annotated[
     int, _option("--replicates", "Bootstrap replicates behind standard errors.", FILES, 2)
 ]
 Seed = Annotated[int, _option("--seed", "Of the bootstrap.", FILES)]
 
+Fit = Callable[[list[Path], "CalibrationOptions"], "Section"]
 
-@calibrate.command()
-def routing(
-    files: Files,
-    arch: Arch = None,
-    experts: Annotated[int | None, _option("--experts", "N, without --arch.", MEASURED, 1)] = None,
-    top_k: Annotated[int | None, _option("--top-k", "k, without --arch.", MEASURED, 1)] = None,
-    layers: Annotated[
-        int | None, _option("--layers", "Layers in the file, without --arch.", MEASURED, 1)
+
+def _every_section(
+    files: Annotated[list[Path], typer.Argument(help="Files as the engine wrote them.")],
+    out: Annotated[
+        Path | None, _option("--out", "Calibration file to merge the section into.", FILES)
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", help="Picture of the fit: .png, .svg or .pdf.", rich_help_panel=FILES,
+            callback=_known_picture,
+        ),
+    ] = None,
+    format_: FormatOption = Format.TABLE,
+) -> None:  # fmt: skip
+    """Carry the signature; `_section` merges it into a command's own."""
+
+
+def _section(command: Callable[..., Fit]) -> Callable[..., None]:
+    """Register a subcommand that fits a section.
+
+    Its parameters are fields of `CalibrationOptions`; what it returns does the fit.
+    """
+    files, *shared = inspect.signature(_every_section).parameters.values()
+    own = inspect.signature(command).parameters.values()
+
+    @wraps(command)
+    def run(
+        files: list[Path], out: Path | None, plot: Path | None, format_: Format, **given: Any
+    ) -> None:
+        from codesign.calibration.options import CalibrationOptions
+
+        fit = command(**given)
+        with progress_bars() as progress:
+            section = fit(files, CalibrationOptions(**given, progress=progress))
+        _finish(command.__name__, section, out, plot, format_)  # type: ignore[arg-type]
+
+    return calibrate.command()(with_parameters(run, [files, *own, *shared]))
+
+
+@_section
+def routing(
+    architecture: Arch = None,
+    experts: Experts = None,
+    top_k: TopK = None,
+    layers: Layers = None,
     input_format: InputFormat = None,
     replicates: Replicates = 200,
     seed: Seed = 0,
-    out: Out = None,
-    plot: Plot = None,
-    format_: FormatOption = Format.TABLE,
-) -> None:
+) -> Fit:
     """Fit how alike nearby tokens' experts are, from routed experts."""
     from codesign.calibration.routing import calibrate_routing
 
-    options = _options(
-        architecture=arch, experts=experts, top_k=top_k, layers=layers, input_format=input_format,
-        replicates=replicates, seed=seed,
-    )  # fmt: skip
-    with _watched(options) as watched:
-        section = calibrate_routing(files, watched)
-    _finish("routing", section, out, plot, format_)
+    return calibrate_routing
 
 
-@calibrate.command()
+@_section
 def acceptance(
-    files: Files,
     draft_tokens: Annotated[
         int | None, _option("--draft-tokens", "K of the measurement.", MEASURED, 1)
     ] = None,
     input_format: InputFormat = None,
     replicates: Replicates = 200,
     seed: Seed = 0,
-    out: Out = None,
-    plot: Plot = None,
-    format_: FormatOption = Format.TABLE,
-) -> None:
+) -> Fit:
     """Fit how many drafted tokens are accepted, from metrics, logs and bench files."""
     from codesign.calibration.acceptance import calibrate_acceptance
 
-    options = _options(
-        draft_tokens=draft_tokens, input_format=input_format, replicates=replicates, seed=seed
-    )
-    with _watched(options) as watched:
-        section = calibrate_acceptance(files, watched)
-    _finish("acceptance", section, out, plot, format_)
+    return calibrate_acceptance
 
 
-@calibrate.command()
+@_section
 def latency(
-    files: Files,
-    arch: Arch = None,
-    hw: Hardware = None,
+    architecture: Arch = None,
+    hardware: Hardware = None,
     backend: Backend = None,
     dtype: Dtype = None,
     gpus: Gpus = None,
-    tp: Tp = None,
-    ep: Ep = None,
+    tensor_parallel: Tp = None,
+    expert_parallel: Ep = None,
     batch_size: BatchSize = None,
     draft_tokens: DraftTokens = None,
     context: Context = None,
-    input_len: Annotated[
-        int | None, _option("--input-len", "Prompt tokens, for a whole batch's time.", MEASURED)
-    ] = None,
-    output_len: Annotated[
-        int | None, _option("--output-len", "Generated tokens, for the same.", MEASURED)
-    ] = None,
-    draft: Annotated[
-        str, _option("--draft", "What drafted: eagle, mtp, fraction:X, model:NAME.", MEASURED)
-    ] = "eagle",
-    experts: Annotated[
-        int | None, _option("--experts", "N, for kernel times without --arch.", MEASURED)
-    ] = None,
-    top_k: Annotated[
-        int | None, _option("--top-k", "k, for kernel times without --arch.", MEASURED)
-    ] = None,
+    input_tokens: InputTokens = None,
+    output_tokens: OutputTokens = None,
+    draft: Draft = "eagle",
+    experts: Experts = None,
+    top_k: TopK = None,
     input_format: InputFormat = None,
-    out: Out = None,
-    plot: Plot = None,
-    format_: FormatOption = Format.TABLE,
-) -> None:
+) -> Fit:
     """Fit step-time constants, from latency benchmarks and logs."""
     from codesign.calibration.latency import calibrate_latency
 
-    options = _options(
-        architecture=arch, hardware=hw, backend=backend, dtype=dtype, gpus=gpus,
-        tensor_parallel=tp, expert_parallel=ep, batch_size=batch_size, draft_tokens=draft_tokens,
-        context=context, input_tokens=input_len, output_tokens=output_len, draft=draft,
-        experts=experts, top_k=top_k, input_format=input_format,
-    )  # fmt: skip
-    with _watched(options) as watched:
-        section = calibrate_latency(files, watched)
-    _finish("latency", section, out, plot, format_)
+    return calibrate_latency
 
 
-@calibrate.command()
+@_section
 def profile(
-    files: Files,
-    arch: Arch = None,
-    layers: Annotated[
-        int | None, _option("--layers", "Layers of the model, without --arch.", MEASURED)
-    ] = None,
-    hw: Hardware = None,
+    architecture: Arch = None,
+    layers: Layers = None,
+    hardware: Hardware = None,
     backend: Backend = None,
     batch_size: BatchSize = None,
     draft_tokens: DraftTokens = None,
     input_format: InputFormat = None,
-    out: Out = None,
-    plot: Plot = None,
-    format_: FormatOption = Format.TABLE,
-) -> None:
+) -> Fit:
     """Split a step's time into components, from profiler traces."""
     from codesign.calibration.profile import calibrate_profile
 
-    options = _options(
-        architecture=arch, layers=layers, hardware=hw, backend=backend, batch_size=batch_size,
-        draft_tokens=draft_tokens, input_format=input_format,
-    )  # fmt: skip
-    with _watched(options) as watched:
-        section = calibrate_profile(files, watched)
-    _finish("profile", section, out, plot, format_)
+    return calibrate_profile
 
 
-@calibrate.command()
-def quality(
-    files: Files,
-    replicates: Replicates = 200,
-    seed: Seed = 0,
-    out: Out = None,
-    plot: Plot = None,
-    format_: FormatOption = Format.TABLE,
-) -> None:
+@_section
+def quality(replicates: Replicates = 200, seed: Seed = 0) -> Fit:
     """Refit the effective-parameters law, from a table of ablations."""
     from codesign.calibration.quality_section import calibrate_quality
 
-    section = calibrate_quality(files, _options(replicates=replicates, seed=seed))
-    _finish("quality", section, out, plot, format_)
-
-
-def _options(**given: Any) -> "CalibrationOptions":
-    from codesign.calibration.options import CalibrationOptions
-
-    return CalibrationOptions(**given)
-
-
-@contextmanager
-def _watched(options: "CalibrationOptions") -> Iterator["CalibrationOptions"]:
-    with progress_bars() as progress:
-        yield replace(options, progress=progress)
+    return calibrate_quality
 
 
 def _finish(

@@ -1,7 +1,7 @@
 """Options that several commands share, and the study they add up to."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -159,7 +159,13 @@ def study_command(command: Callable[..., None]) -> Callable[..., None]:
         flags = {name: values.pop(name) for name in shared}
         command(flags=flags, **values)
 
-    parameters = [*shared.values(), *own]
+    return with_parameters(run, [*shared.values(), *own])
+
+
+def with_parameters(
+    run: Callable[..., None], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., None]:
+    """Give a function the signature that typer is to read."""
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
     return run
