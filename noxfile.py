@@ -4,7 +4,7 @@ import nox
 
 nox.options.default_venv_backend = "venv"
 nox.options.sessions = ["lint", "types", "contracts", "tests"]
-CODE = ("codesign", "objectives", "constraints", "tests", "benchmarks")
+CODE = ("codesign", "objectives", "constraints", "tests", "benchmarks", "scripts")
 
 
 def _install(session: nox.Session) -> None:
