@@ -116,7 +116,6 @@ def narrow_experts() -> Iterator[Line]:
 def group_limited() -> Iterator[Line]:
     """Record 7."""
     for experts, top_k, groups, kept in ((256, 8, 8, 4), (160, 6, 8, 3)):
-        windows = SHORT
         free, limited = (
             mean_unique(
                 SimulatedRouter(experts, top_k, GENERIC_ROUTER, *limit).batches(16, 8, 200, seed=3),
