@@ -10,6 +10,7 @@ from codesign.calibration.file import save_section
 from codesign.scenario import build_scenario
 from codesign.spec.calibration import AcceptanceSection, RoutingSection
 from codesign.spec.study import Study
+from codesign.uncertainty.draws import draw_scenarios
 from codesign.uncertainty.inputs import uncertain_inputs
 
 COMMON: dict[str, Any] = {
@@ -86,6 +87,48 @@ def test_partial_sections_name_their_defaults(tmp_path: Path) -> None:
     assert "at their defaults: request, recency, decay" in said(scenario, "routing")
     assert "measured at 64 experts, top-4" in said(scenario, "routing")
     assert "documented defaults for acceptance, latency" in said(scenario, "calibration")
+
+
+def drawn_acceptance(tmp_path: Path, **fields: Any) -> dict[str, tuple[float, float]]:
+    """Mean and spread of what is drawn of an acceptance section; lengths of at most K = 8."""
+    path = tmp_path / "c.yaml"
+    data = COMMON | {"form": "positions"} | fields
+    save_section(path, "acceptance", AcceptanceSection.from_data(data))
+    asked = study(calibration=str(path), space={"draft_tokens": "0:8"})
+    inputs = uncertain_inputs(asked, build_scenario(asked))
+    points = (np.arange(2000) + 0.5) / 2000
+    samples = {i.name: i.sample(points) for i in inputs if i.group == "acceptance"}
+    return {name: (sample.mean(), sample.std()) for name, sample in samples.items()}
+
+
+def test_a_calibration_without_errors_is_no_certainty(tmp_path: Path) -> None:
+    def group(**error: float) -> dict[str, Any]:
+        return {"draft_tokens": 8, "acceptance_length": {"value": 2.6, "unit": "token"} | error}
+
+    survival = [0.75**i for i in range(1, 9)]
+    known = drawn_acceptance(tmp_path, survival=survival, groups=[group(standard_error=0.05)])
+    silent = drawn_acceptance(tmp_path, survival=survival, groups=[group()])
+    none = drawn_acceptance(tmp_path, survival=survival)
+    mixed = [group(standard_error=0.05), group() | {"draft_tokens": 4}]
+    half = drawn_acceptance(tmp_path, survival=survival, groups=mixed)
+    assert known == {"acceptance_scale": pytest.approx((1.0, 0.05 / 1.6), rel=0.02)}
+    assert silent == none == half
+    assert silent["acceptance_scale"][1] > 2 * known["acceptance_scale"][1]
+
+
+def test_positions_beyond_the_data_are_less_certain(tmp_path: Path) -> None:
+    group = {"acceptance_length": {"value": 2.3, "standard_error": 0.001, "unit": "token"}}
+    path = tmp_path / "c.yaml"
+    data = COMMON | {"form": "positions", "survival": [0.7, 0.4, 0.2], "groups": [group]}
+    save_section(path, "acceptance", AcceptanceSection.from_data(data))
+    asked = study(calibration=str(path), space={"draft_tokens": "0:8"})
+    survival = np.array(
+        [s.survival for s in draw_scenarios(asked, build_scenario(asked)).scenarios]
+    )
+    spread = survival.std(axis=0) / survival.mean(axis=0)
+    assert spread[:3] == pytest.approx(spread[0], rel=0.01)
+    assert (np.diff(spread[2:]) > 0).all()
+    assert (np.diff(survival, axis=1) <= 0).all()
 
 
 def test_draws_follow_the_standard_errors(calibration: str) -> None:

@@ -78,6 +78,8 @@ INPUTS: Final[dict[str, str]] = {
     "acceptance": "acceptance of drafted tokens",
     "acceptance_rate": "acceptance of the first drafted token",
     "acceptance_decay": "decay of acceptance along the draft",
+    "acceptance_scale": "measured acceptance of drafted tokens",
+    "acceptance_beyond": "decay of acceptance beyond the positions measured",
     "popularity": "popularity shared by all tokens' routing",
     "window_correlation": "likeness of nearby tokens' routing",
     "host_time": "host time per step",

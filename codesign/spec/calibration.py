@@ -78,6 +78,12 @@ class AcceptanceSection(Section):
     survival: Items[Fraction] = ()
     groups: Items[AcceptanceGroup] = ()
 
+    @property
+    def observed(self) -> int:
+        """Largest draft length seen; positions beyond it are carried on [token]."""
+        lengths = (group.draft_tokens or 0 for group in self.groups)
+        return max(len(self.survival), *lengths, 0)
+
 
 class QualitySection(Section):
     """Coefficients of the effective-parameters law, fitted to a team's own ablations."""

@@ -101,6 +101,8 @@ def drawn(scenario: Scenario, values: dict[str, float]) -> Scenario:
         survival = decay_survival(rate, decay, survival.shape[-1])
     if "acceptance_scale" in values:
         survival = np.clip(survival * values["acceptance_scale"], 0.0, 1.0)
+    if "acceptance_beyond" in values:
+        survival = _decaying_beyond(scenario, survival, values["acceptance_beyond"])
     return replace(
         scenario,
         router=drawn_router(
@@ -112,6 +114,14 @@ def drawn(scenario: Scenario, values: dict[str, float]) -> Scenario:
         replica=_replica(scenario.replica, values),
         cycle_error=values.get("cycle_error", scenario.cycle_error),
     )
+
+
+def _decaying_beyond(scenario: Scenario, survival: FloatArray, ratio: float) -> FloatArray:
+    """Let rates beyond the calibration's positions change by a further factor at each."""
+    section = None if scenario.calibration is None else scenario.calibration.acceptance
+    observed = 0 if section is None else section.observed
+    beyond = np.maximum(np.arange(1, survival.shape[-1] + 1) - observed, 0)
+    return np.minimum.accumulate(survival * ratio ** (beyond * (beyond + 1) / 2), axis=-1)
 
 
 def drawn_router(
@@ -159,8 +169,9 @@ def _point(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def _chebyshev_nodes(values: FloatArray) -> FloatArray:
+    """Distinct nodes that span the values: a single one where all are equal."""
     low, high = float(values.min()), float(values.max())
-    return np.asarray((low + high + (high - low) * chebpts1(ROUTER_NODES)) / 2)
+    return np.unique((low + high + (high - low) * chebpts1(ROUTER_NODES)) / 2)
 
 
 def _lagrange(nodes: FloatArray, value: float) -> list[float]:

@@ -17,6 +17,7 @@ from codesign.spec.calibration import AcceptanceSection
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
 from codesign.spec.hardware import Deployment, KernelKind
 from codesign.spec.study import Study
+from codesign.spec.uncertainty import Range
 
 Sample = Callable[[FloatArray], FloatArray]
 """From points in (0, 1) to values; not a closure, so that it travels to worker processes."""
@@ -149,7 +150,7 @@ def _acceptance(study: Study, scenario: Scenario) -> list[UncertainInput]:
     if study.acceptance != DEFAULT_ACCEPTANCE:
         return []
     if scenario.calibration is not None and scenario.calibration.acceptance is not None:
-        return _measured_acceptance(scenario.calibration.acceptance)
+        return _measured_acceptance(study, scenario, scenario.calibration.acceptance)
     prior = study.uncertainty
     ranges = (
         ("acceptance_rate", prior.acceptance_rate),
@@ -164,18 +165,38 @@ def _acceptance(study: Study, scenario: Scenario) -> list[UncertainInput]:
     ]  # fmt: skip
 
 
-def _measured_acceptance(section: AcceptanceSection) -> list[UncertainInput]:
-    """One factor on survival: errors of its positions go together."""
+def _measured_acceptance(
+    study: Study, scenario: Scenario, section: AcceptanceSection
+) -> list[UncertainInput]:
+    """One factor on survival, as errors of its positions go together, and one beyond the data.
+
+    Without a stated error (one printed figure, say) it is as uncertain as what is published.
+    """
+    prior, (rate, decay) = study.uncertainty, DEFAULT_ACCEPTANCE.values
     errors = [
-        group.acceptance_length.standard_error / (group.acceptance_length.value - 1.0)
+        (group.acceptance_length.standard_error or 0.0) / (group.acceptance_length.value - 1.0)
         for group in section.groups
-        if group.acceptance_length.standard_error and group.acceptance_length.value > 1
+        if group.acceptance_length.value > 1
     ]
-    if not errors:
-        return []
-    sample = normal(1.0, max(errors))
-    origin = "standard error of the calibration"
-    return [UncertainInput("acceptance_scale", "acceptance", 1.0, sample, origin)]
+    if errors and min(errors) > 0:
+        sample, origin = normal(1.0, max(errors)), "standard error of the calibration"
+    else:
+        sample = _relative(prior.acceptance_rate, rate)
+        origin = "spread of measured curves, as the calibration states no error"
+    inputs = [UncertainInput("acceptance_scale", "acceptance", 1.0, sample, origin)]
+    if scenario.survival.shape[-1] > section.observed:
+        inputs.append(
+            UncertainInput(
+                "acceptance_beyond", "acceptance", 1.0, _relative(prior.acceptance_decay, decay),
+                f"decay of measured curves, beyond the {section.observed} positions observed",
+            )
+        )  # fmt: skip
+    return inputs
+
+
+def _relative(limits: Range, value: float) -> Sample:
+    """Return the sampler of a factor, from the prior range of a default."""
+    return triangular(limits.low / value, 1.0, limits.high / value)
 
 
 def _kernels(study: Study, scenario: Scenario) -> list[UncertainInput]:

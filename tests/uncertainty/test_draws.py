@@ -83,6 +83,15 @@ def test_interpolated_routers_are_close_to_their_own_tables() -> None:
     assert worst < 0.01
 
 
+@pytest.mark.parametrize("draws", [1, 2, 3])
+def test_however_few_draws_each_has_its_own_router(draws: int) -> None:
+    for scenario in draws_of(uncertainty={"draws": draws}).scenarios:
+        assert sum(weight for _, weight in scenario.router.between) == pytest.approx(1.0)
+        exact = replace(scenario.router, between=())
+        ours, own = (unique_experts(128, 8, 32, 4, r) for r in (scenario.router, exact))
+        assert ours == pytest.approx(own, rel=0.01)
+
+
 def test_what_the_study_states_is_not_drawn() -> None:
     names = {each.name for each in draws_of().inputs}
     assert {"acceptance_rate", "host_time", "sd_overhead", "popularity"} <= names
