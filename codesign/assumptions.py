@@ -1,5 +1,7 @@
 """Everything an answer takes for granted, in sentences, each with where it comes from."""
 
+from typing import Final
+
 from codesign.architectures.counting import count_parameters
 from codesign.calibrated import (
     acceptance_in_use,
@@ -10,7 +12,14 @@ from codesign.calibrated import (
 from codesign.model.quality import ENSEMBLE
 from codesign.prediction import Scenario
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
-from codesign.spec.study import Study
+from codesign.spec.study import Study, WidthPolicy
+
+WIDTHS: Final[dict[WidthPolicy, str]] = {
+    "iso_active": "expert width keeps the reference's active expert parameters",
+    "iso_total": "expert width keeps the reference's total expert parameters",
+    "fixed": "expert width is the reference's",
+    "search": "expert width is searched",
+}
 
 
 def assumptions_of(study: Study, scenario: Scenario) -> tuple[str, ...]:
@@ -29,7 +38,7 @@ def assumptions_of(study: Study, scenario: Scenario) -> tuple[str, ...]:
         ``topic: sentence``.
     """
     lines = [
-        _reference(scenario),
+        _reference(study, scenario),
         _replica(study, scenario),
         *_workload(study, scenario),
         _routing(study, scenario),
@@ -42,15 +51,17 @@ def assumptions_of(study: Study, scenario: Scenario) -> tuple[str, ...]:
         _price(study, scenario),
         _training(study, scenario),
         _quality(scenario),
-        "designs: attention, vocabulary and number of layers are the reference's; acceptance and "
-        "the router's correlations are the same for every design (a training-recipe trait)",
+        f"designs: {WIDTHS[study.space.expert_width]}; attention, vocabulary and number of layers "
+        "are the reference's; acceptance and the router's correlations are the same for every "
+        "design (a training-recipe trait)",
     ]
     lines += [f"reference: {note}" for note in scenario.reference.notes]
     return tuple(lines)
 
 
-def _reference(scenario: Scenario) -> str:
+def _reference(study: Study, scenario: Scenario) -> str:
     model = scenario.reference
+    changes = "".join(f", {name} set to {value}" for name, value in study.set.items())
     counts = count_parameters(model)
     shape = "dense"
     if model.moe is not None:
@@ -60,7 +71,7 @@ def _reference(scenario: Scenario) -> str:
             f"width {moe.expert_width}"
         )
     return (
-        f"reference: {model.name}, {shape}, {counts.total / 1e9:.2f}B parameters, "
+        f"reference: {model.name}{changes}, {shape}, {counts.total / 1e9:.2f}B parameters, "
         f"{counts.active / 1e9:.2f}B active with both embeddings ({model.source})"
     )
 
@@ -69,9 +80,10 @@ def _replica(study: Study, scenario: Scenario) -> str:
     replica, precision = scenario.replica, scenario.replica.precision
     chosen = "as asked" if study.deployment.gpus else "the fewest, by doubling, the reference fits"
     formats = {precision.weights, precision.of("routed_experts")}
+    copies = f"attention dp {replica.data_parallel}, " if replica.data_parallel > 1 else ""
     return (
         f"replica: {replica.gpus} x {replica.hardware.title} ({chosen}), "
-        f"tp {replica.tensor_parallel}, ep {replica.expert_parallel}, "
+        f"tp {replica.tensor_parallel}, {copies}ep {replica.expert_parallel}, "
         f"backend {study.deployment.backend}, weights "
         f"{' and '.join(sorted(formats))}, cache {precision.kv_cache}, "
         f"{study.deployment.memory_utilisation:.0%} of {replica.hardware.memory.value / 2**30:.4g} "
@@ -82,6 +94,8 @@ def _replica(study: Study, scenario: Scenario) -> str:
 def _workload(study: Study, scenario: Scenario) -> list[str]:
     mix = study.workload.target_batch_size
     context = f"per replica, context {scenario.context} tokens"
+    if scenario.tpot_limit is not None:
+        context += f"; a token is in time within {scenario.tpot_limit * 1e3:g} ms"
     if len(mix) == 1:
         each = ", each on its own" if len(scenario.batch_sizes) > 1 else ""
         return [f"workload: batch size {', '.join(map(str, scenario.batch_sizes))}{each} {context}"]

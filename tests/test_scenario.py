@@ -12,6 +12,7 @@ from codesign.model.routing import GENERIC_ROUTER, RouterParameters, window_corr
 from codesign.prediction import predict
 from codesign.scenario import build_scenario, changed, router_of, survival_of
 from codesign.spec.draft import Acceptance
+from codesign.spec.study import Study
 from tests.questions import make_scenario, make_study
 
 
@@ -180,6 +181,32 @@ def topics(scenario: Any) -> dict[str, list[str]]:
         topic, _, sentence = line.partition(": ")
         found.setdefault(topic, []).append(sentence)
     return found
+
+
+FIELDS: dict[str, Any] = {
+    "workload.target_batch_size": 16, "workload.context": 1024, "workload.tpot_limit": "20 ms",
+    "reference": "olmoe-1b-7b", "set.hidden_size": 4096, "set.top_k": 4, "hardware": "h200",
+    "deployment.gpus": 4, "deployment.tensor_parallel": 1, "deployment.expert_parallel": 2,
+    "deployment.backend": "sglang", "deployment.dtype": "fp8", "deployment.expert_dtype": "fp8",
+    "deployment.host_time": "1 ms", "deployment.sd_overhead": "1 ms", "deployment.price": "3 USD/h",
+    "deployment.cuda_graphs": False, "deployment.memory_utilisation": 0.8, "routing": "uniform",
+    "draft": "mtp", "draft.parallel": True, "acceptance": "constant:0.6", "train_tokens": "1T",
+    "space.expert_width": "iso_total", "space.expert_width ": "fixed",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", FIELDS)
+def test_no_field_changes_without_its_assumption(path: str) -> None:
+    data: dict[str, Any] = {
+        "hardware": "h100", "workload": {"target_batch_size": 32}, "deployment": {"gpus": 2}
+    }  # fmt: skip
+    before = build_scenario(Study.from_data(data)).assumptions
+    part = data
+    *sections, field = path.strip().split(".")
+    for section in sections:
+        part = part.setdefault(section, {})
+    part[field] = FIELDS[path]
+    assert set(build_scenario(Study.from_data(data)).assumptions) != set(before)
 
 
 def test_every_default_is_among_the_assumptions() -> None:
