@@ -42,8 +42,8 @@ def certified(study: Study, findings: Findings, front: tuple[Objective, ...]) ->
     assert findings.certified is not None
     variants, outcome, found = findings.variants, findings.outcome, findings.certified.found
     problem = variants.problem(findings.certified.variant)
-    best = found.best.winner(problem)
-    throughput = found.throughput_best.winner(problem)
+    best = found.best.winner()
+    throughput = found.throughput_best.winner()
     if best is None or throughput is None or found.front.designs is None:
         raise infeasible(problem, found)
     certificate = Certificate(

@@ -68,10 +68,11 @@ class Designs:
         places = np.unravel_index(np.atleast_1d(index), self.shape)
         return type(self)(*(_pick(getattr(self, axis), places) for axis in AXES))
 
-    def joined(self, other: Self) -> Self:
-        """Return two lists of designs as one."""
-        pairs = ((getattr(self, axis), getattr(other, axis)) for axis in AXES)
-        return type(self)(*(np.concatenate(pair) for pair in pairs))
+    def joined(self, *others: Self) -> Self:
+        """Return several lists of designs as one."""
+        lists = (self, *others)
+        return type(self)(*(np.concatenate([getattr(each, axis) for each in lists])
+                            for axis in AXES))  # fmt: skip
 
     def rows(self) -> list[dict[str, int]]:
         """Return every design as a dictionary of whole numbers."""

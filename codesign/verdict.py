@@ -76,7 +76,7 @@ def binding_constraints(problem: Problem, found: Enumeration) -> list[Record]:
     sign = 1.0 if problem.objectives[0].direction == "maximize" else -1.0
     rows = []
     for name, champion in found.without.items():
-        winner = champion.winner(problem)
+        winner = champion.winner()
         if winner is None or champion.score <= found.best.score:
             continue
         rows.append(
@@ -109,10 +109,10 @@ def infeasible(problem: Problem, found: Enumeration) -> InfeasibleError:
     excluded = sorted(found.excluded.items(), key=lambda item: -item[1])
     lines = [f"no design is feasible: {found.designs:,} designs, none meets every constraint"]
     lines += [f"  {name} excludes {count:,}" for name, count in excluded if count]
-    nearest = found.nearest.winner(problem)
+    nearest = found.nearest.winner()
     if nearest is not None:
         lines += _shortfalls(problem, nearest)
-    freeing = [name for name, champion in found.without.items() if champion.tied]
+    freeing = [name for name, champion in found.without.items() if champion.tied is not None]
     if freeing:
         lines.append(f"relax: without {' or '.join(freeing)} alone a design is feasible")
     else:

@@ -155,7 +155,7 @@ class Setting:
                 f"(at most {MOST_DESIGNS:,}); give fewer values per axis, or hold the design"
             )
         found = enumerate_space(problem, problem.objectives[:1])
-        best = found.best.winner(problem)
+        best = found.best.winner()
         if best is None:
             raise infeasible(problem, found)
         return best, {"designs": found.designs, "feasible": found.feasible}

@@ -105,7 +105,7 @@ def _stretches(owners: Any) -> Iterator[tuple[int, int]]:
 
 def _key(found: Enumeration, problem: Problem) -> tuple[float, ...]:
     """Return what variants are compared by: merit, or closeness to being feasible, then size."""
-    winner = found.best.winner(problem)
+    winner = found.best.winner()
     if winner is None:
         return (-np.inf, found.nearest.score, 0.0, 0.0)
     total = float(problem.evaluate(winner).prediction.total_params.reshape(-1)[0])

@@ -1,63 +1,85 @@
-"""The best designs seen so far, ties included, gathered chunk by chunk."""
+"""The best design seen so far, and what may still turn out to be its equal, chunk by chunk."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from codesign.designs import Designs
-from codesign.model.arrays import FloatArray
-from codesign.search.problem import TIE, Problem
+from codesign.model.arrays import ArrayLike, FloatArray
+from codesign.search.problem import TIE
 
 
 @dataclass
 class Champion:
-    """The best designs seen.
+    """The best design seen.
+
+    Of designs within a tie of the best, the one with the fewest draft tokens wins, then the one
+    with the fewest parameters, experts, experts per token. Which those are is only known at the
+    end, so what could win yet is kept: with each step down that order a higher score.
 
     Parameters
     ----------
     score : float
         Of the best; minus infinity while there is none.
-    tied : list of Designs
-        Lists of designs that were within a tie of the best when they came.
-    scores : list of ndarray
-        Theirs.
+    tied : Designs, optional
+        What could win, in the order of preference; absent while there is none.
+    scores, parameters : ndarray, shape (tied,)
+        Their merit, and their total parameters.
     """
 
     score: float = -np.inf
-    tied: list[Designs] = field(default_factory=list)
-    scores: list[FloatArray] = field(default_factory=list)
+    tied: Designs | None = None
+    scores: FloatArray | None = None
+    parameters: FloatArray | None = None
 
-    def challenge(self, designs: Designs, scores: FloatArray, eligible: NDArray[np.bool_]) -> None:
-        """Let the eligible designs compete; `scores` and `eligible` have the designs' shape."""
+    def challenge(
+        self,
+        designs: Designs,
+        scores: FloatArray,
+        eligible: NDArray[np.bool_],
+        parameters: ArrayLike,
+    ) -> None:
+        """Let the eligible designs compete.
+
+        Parameters
+        ----------
+        designs : Designs
+        scores, eligible : ndarray
+            Of the designs' shape.
+        parameters : array_like
+            Total parameters; broadcasts to the designs' shape.
+        """
         top = float(np.max(scores, where=eligible, initial=-np.inf))
         if top == -np.inf or top < self._level():
             return
         index = np.flatnonzero(eligible & (scores >= top - TIE * abs(top)))
-        self._keep(designs.take(index), scores.reshape(-1)[index])
+        total = np.broadcast_to(parameters, designs.shape).reshape(-1)[index]
+        self._keep(designs.take(index), scores.reshape(-1)[index], np.asarray(total))
 
     def merge(self, other: "Champion") -> None:
         """Add the champion of another part of the space."""
-        for designs, scores in zip(other.tied, other.scores, strict=True):
-            if float(scores.max()) >= self._level():
-                self._keep(designs, scores)
+        if other.tied is not None and other.score >= self._level():
+            assert other.scores is not None and other.parameters is not None
+            self._keep(other.tied, other.scores, other.parameters)
 
-    def winner(self, problem: Problem) -> Designs | None:
-        """Return the best design: of equals the fewest draft tokens, then fewest parameters."""
-        if not self.tied:
-            return None
-        designs, scores = self.tied[0], np.concatenate(self.scores)
-        for more in self.tied[1:]:
-            designs = designs.joined(more)
-        designs = designs.take(np.flatnonzero(scores >= self._level()))
-        total = problem.evaluate(designs).prediction.total_params
-        order = np.lexsort((designs.top_k, designs.experts, total, designs.draft_tokens))
-        return designs.take(order[:1])
+    def winner(self) -> Designs | None:
+        """Return the best design."""
+        return None if self.tied is None else self.tied.take(0)
 
     def _level(self) -> float:
-        return self.score - TIE * abs(self.score) if self.tied else -np.inf
+        return self.score - TIE * abs(self.score) if self.tied is not None else -np.inf
 
-    def _keep(self, designs: Designs, scores: FloatArray) -> None:
-        self.tied.append(designs)
-        self.scores.append(scores)
-        self.score = max(self.score, float(scores.max()))
+    def _keep(self, designs: Designs, scores: FloatArray, parameters: FloatArray) -> None:
+        if self.tied is not None:
+            assert self.scores is not None and self.parameters is not None
+            designs = self.tied.joined(designs)
+            scores = np.concatenate([self.scores, scores])
+            parameters = np.concatenate([self.parameters, parameters])
+        self.score = float(scores.max())
+        order = np.lexsort((designs.top_k, designs.experts, parameters, designs.draft_tokens))
+        order = order[scores[order] >= self.score - TIE * abs(self.score)]
+        before = np.maximum.accumulate(np.concatenate([[-np.inf], scores[order][:-1]]))
+        order = order[scores[order] > before]
+        self.tied, self.scores = designs.take(order), scores[order]
+        self.parameters = parameters[order]

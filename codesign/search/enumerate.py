@@ -189,7 +189,8 @@ def _evaluate(
     found.feasible += int((valid & (evaluation.violated == 0)).sum())
     if found.feasible == 0:
         shortfalls = (np.maximum(a.violation, 0.0) for a in evaluation.assessments.values())
-        found.nearest.challenge(designs, -np.broadcast_to(sum(shortfalls), designs.shape), valid)
+        nearness = -np.broadcast_to(sum(shortfalls), designs.shape)
+        found.nearest.challenge(designs, nearness, valid, evaluation.prediction.total_params)
     _compete(found, problem, evaluation, np.flatnonzero(valid & (evaluation.violated <= 1)), front)
     return valid, np.broadcast_to(evaluation.objectives[first.name], designs.shape)
 
@@ -218,18 +219,20 @@ def _compete(
         )
         for each in judged
     }
-    scores = merits[problem.objectives[0].name]
+    scores, total = merits[problem.objectives[0].name], at(evaluation.prediction.total_params)
     feasible = at(evaluation.violated) == 0
-    found.best.challenge(designs, scores, feasible)
-    found.throughput_best.challenge(designs, merits[THROUGHPUT.name], feasible)
+    found.best.challenge(designs, scores, feasible, total)
+    found.throughput_best.challenge(designs, merits[THROUGHPUT.name], feasible, total)
     for constraint in problem.constraints:
         assessment = evaluation.assessments[constraint.name]
         alone = at(evaluation.violations[constraint.name]) & ~feasible
-        found.without.setdefault(constraint.name, Champion()).challenge(designs, scores, alone)
+        without = found.without.setdefault(constraint.name, Champion())
+        without.challenge(designs, scores, alone, total)
         step = constraint.natural_step(assessment)
         if step is not None:
             near = alone & (at(assessment.slack) >= -at(np.asarray(step)))
-            found.relaxed.setdefault(constraint.name, Champion()).challenge(designs, scores, near)
+            relaxed = found.relaxed.setdefault(constraint.name, Champion())
+            relaxed.challenge(designs, scores, near, total)
     kept = np.flatnonzero(feasible)
     columns = [merits[each.name][kept] for each in front]
     found.front.add(designs.take(kept), np.stack(columns, axis=1))

@@ -7,26 +7,33 @@ from hypothesis import strategies as st
 
 from codesign.designs import Designs
 from codesign.search.champion import Champion
-from codesign.search.problem import Problem
-from codesign.study import make_problem
-from tests.questions import make_study
+
+Row = tuple[int, int, int, int, int]
+ROWS: list[Row] = [
+    (128, 8, 0, 3, 768),
+    (64, 8, 0, 5, 768),
+    (64, 8, 0, 3, 768),
+    (256, 8, 0, 1, 768),
+]
 
 
-@pytest.fixture(scope="module")
-def problem() -> Problem:
-    return make_problem(make_study(space={"fix": ["experts", "top_k", "shared_experts"]}))
-
-
-def designs(*rows: tuple[int, int, int, int, int]) -> Designs:
+def designs(*rows: Row) -> Designs:
     return Designs.of(*(np.array(column, dtype=np.float64) for column in zip(*rows, strict=True)))
 
 
-def winner(champion: Champion, problem: Problem) -> tuple[int, ...] | None:
-    best = champion.winner(problem)
+def champion(*competing: tuple[Row, float]) -> Champion:
+    """Of designs with scores; more experts are more parameters."""
+    found = Champion()
+    if competing:
+        listed = designs(*(row for row, _ in competing))
+        scores = np.array([score for _, score in competing])
+        found.challenge(listed, scores, np.ones(len(scores), dtype=bool), listed.experts * 1e8)
+    return found
+
+
+def winner(found: Champion) -> tuple[int, ...] | None:
+    best = found.winner()
     return None if best is None else tuple(best.rows()[0].values())
-
-
-ROWS = [(128, 8, 0, 3, 768), (64, 8, 0, 5, 768), (64, 8, 0, 3, 768), (256, 8, 0, 1, 768)]
 
 
 @pytest.mark.parametrize(
@@ -41,38 +48,47 @@ ROWS = [(128, 8, 0, 3, 768), (64, 8, 0, 5, 768), (64, 8, 0, 3, 768), (256, 8, 0,
         ([0.0, 0.0, 0.0, -1.0], 2),
     ],
 )
-def test_ties(scores: list[float], best: int, problem: Problem) -> None:
-    champion = Champion()
-    champion.challenge(designs(*ROWS), np.array(scores), np.ones(4, dtype=bool))
-    assert winner(champion, problem) == ROWS[best]
+def test_ties(scores: list[float], best: int) -> None:
+    assert winner(champion(*zip(ROWS, scores, strict=True))) == ROWS[best]
 
 
-def test_only_the_eligible_compete(problem: Problem) -> None:
-    champion = Champion()
-    champion.challenge(designs(*ROWS), np.array([1.0, 9.0, 2.0, 9.0]), np.array([1, 0, 1, 0]) > 0)
-    assert winner(champion, problem) == ROWS[2]
+def test_only_the_eligible_compete() -> None:
+    found, eligible = Champion(), np.array([True, False, True, False])
+    found.challenge(designs(*ROWS), np.array([1.0, 9.0, 2.0, 9.0]), eligible, 1.0)
+    assert winner(found) == ROWS[2]
 
 
-def test_without_eligible_designs_there_is_no_winner(problem: Problem) -> None:
-    champion = Champion()
-    champion.challenge(designs(*ROWS), np.full(4, np.nan), np.zeros(4, dtype=bool))
-    assert champion.winner(problem) is None
+def test_without_eligible_designs_there_is_no_winner() -> None:
+    found = Champion()
+    found.challenge(designs(*ROWS), np.full(4, np.nan), np.zeros(4, dtype=bool), 1.0)
+    assert found.winner() is None
 
 
 @given(
-    scores=st.lists(st.sampled_from([1.0, 1.0 + 4e-10, 1.0 + 2e-9, 2.0]), min_size=4, max_size=4),
+    scores=st.lists(
+        st.sampled_from([1.0, 1.0 + 4e-10, 1.0 + 8e-10, 1.0 + 2e-9, 2.0]), min_size=4, max_size=4
+    ),
     order=st.permutations(range(4)),
-    cut=st.integers(0, 4),
+    cuts=st.tuples(st.integers(0, 4), st.integers(0, 4)),
 )
 def test_neither_order_nor_parts_matter(
-    problem: Problem, scores: list[float], order: list[int], cut: int
+    scores: list[float], order: list[int], cuts: tuple[int, int]
 ) -> None:
-    whole, parts = Champion(), Champion()
-    whole.challenge(designs(*ROWS), np.array(scores), np.ones(4, dtype=bool))
-    for places in (order[:cut], order[cut:]):
-        if places:
-            part = Champion()
-            chosen = designs(*(ROWS[place] for place in places))
-            part.challenge(chosen, np.array(scores)[list(places)], np.ones(len(places), dtype=bool))
-            parts.merge(part)
-    assert winner(parts, problem) == winner(whole, problem)
+    competing = list(zip(ROWS, scores, strict=True))
+    low, high = sorted(cuts)
+    parts = Champion()
+    for places in (order[:low], order[low:high], order[high:]):
+        parts.merge(champion(*(competing[place] for place in places)))
+    level = max(scores) * (1 - 1e-9)
+    preferred = min((row[3], row[0], row) for row, score in competing if score >= level)
+    assert winner(parts) == winner(champion(*competing)) == preferred[2]
+
+
+def test_a_plateau_keeps_one_design_not_all() -> None:
+    """No design is in time, say: goodput is 0 everywhere."""
+    found, rng = Champion(), np.random.default_rng(0)
+    for _ in range(20):
+        experts, lengths = rng.integers(8, 512, (2, 1000)).astype(np.float64)
+        listed = Designs.of(experts, 8, 0, lengths, np.full(1000, 768.0))
+        found.challenge(listed, np.zeros(1000), np.ones(1000, dtype=bool), experts)
+    assert found.tied is not None and found.tied.shape == (1,)

@@ -119,10 +119,10 @@ def check(problem: Problem, found: Enumeration, brute: BruteForce) -> None:
 def check_best(
     problem: Problem, found: Enumeration, brute: BruteForce, feasible: list[Judged]
 ) -> None:
-    best, throughput = found.best.winner(problem), found.throughput_best.winner(problem)
+    best, throughput = found.best.winner(), found.throughput_best.winner()
     if not feasible:
         assert best is None and throughput is None and found.front.designs is None
-        nearest = found.nearest.winner(problem)
+        nearest = found.nearest.winner()
         least = min(sum(judged.shortfalls.values()) for judged in brute.designs)
         by_row = {judged.row: judged for judged in brute.designs}
         assert nearest is not None
@@ -140,7 +140,7 @@ def check_without(
     """The best of those that violate this constraint and no other."""
     alone = [judged for judged in brute.feasible(lifted=name) if judged.shortfalls[name] > 0]
     champion = found.without.get(name)
-    winner = champion.winner(problem) if champion is not None else None
+    winner = champion.winner() if champion is not None else None
     if not alone:
         assert winner is None
         return
