@@ -19,6 +19,20 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def oldest(session: nox.Session) -> None:
+    """Run the tests with the oldest dependencies that pyproject.toml allows."""
+    session.install("uv")
+    extras = [f"--extra={name}" for name in ("cluster", "postgres", "dashboard", "parquet")]
+    oldest = f"{session.create_tmp()}/oldest.txt"
+    session.run(
+        "uv", "pip", "compile", "--quiet", "--resolution=lowest-direct", "--output-file", oldest,
+        *extras, "pyproject.toml", silent=True,
+    )  # fmt: skip
+    session.install("-e", ".[dev]", "--constraint", oldest)
+    session.run("pytest", "-n", "2", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style and format."""
     session.install("ruff")

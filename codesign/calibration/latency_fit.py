@@ -191,9 +191,10 @@ def _errors(
     squared = 1 + (residuals / (ROBUST * scale)) ** 2
     influence, slope = residuals / np.sqrt(squared), squared**-1.5
     variance = float(np.sum(influence**2)) / freedom / float(np.mean(slope)) ** 2
-    covariance = variance * np.linalg.pinv(slopes[:, free].T @ slopes[:, free])
-    errors[free] = np.sqrt(np.diag(covariance))
-    size = errors[free]
+    covariance = np.linalg.pinv(slopes[:, free].T @ slopes[:, free])  # in units of the variance
+    size = np.sqrt(np.diag(covariance))
+    size[size == 0] = np.nan  # no point moves with it: not known, rather than known exactly
+    errors[free] = np.sqrt(variance) * size
     correlations[np.ix_(free, free)] = covariance / np.outer(size, size)
     return errors, correlations
 

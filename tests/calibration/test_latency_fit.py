@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from codesign.calibration.identifiability import identifiable
-from codesign.calibration.latency_fit import fit_constants
+from codesign.calibration.latency_fit import _errors, fit_constants
 from codesign.calibration.latency_points import LatencyPoint
 from codesign.calibration.moesd_fit import fit_moesd
 from codesign.calibration.step_constants import Constant
@@ -155,6 +155,15 @@ def test_link_constants_are_told_on_several_gpus() -> None:
     )
     constants = {constant.name for constant in Coordinates(on_eight, points).constants}
     assert {"all_reduce.floor", "all_reduce.bandwidth", "all_to_all.floor"} <= constants
+
+
+def test_errors_of_points_met_exactly() -> None:
+    slopes = np.array([[1.0, 0.0, 0.5], [2.0, 0.0, 0.1], [3.0, 0.0, 0.9], [1.0, 0.0, 0.2]])
+    free = np.ones(3, dtype=bool)
+    errors, correlations = _errors(slopes, np.zeros(4), 1e-6, free)
+    assert errors[[0, 2]].tolist() == [0.0, 0.0] and np.isnan(errors[1])
+    one = np.linalg.inv(slopes[:, [0, 2]].T @ slopes[:, [0, 2]])
+    assert correlations[0, 2] == pytest.approx(one[0, 1] / np.sqrt(one[0, 0] * one[1, 1]))
 
 
 def test_errors_are_true_over_fifty_seeds() -> None:
