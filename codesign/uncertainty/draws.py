@@ -159,8 +159,9 @@ def _point(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def _chebyshev_nodes(values: FloatArray) -> FloatArray:
+    """Distinct nodes that span the values: a single one where all draws are the same."""
     low, high = float(values.min()), float(values.max())
-    return np.asarray((low + high + (high - low) * chebpts1(ROUTER_NODES)) / 2)
+    return np.unique((low + high + (high - low) * chebpts1(ROUTER_NODES)) / 2)
 
 
 def _lagrange(nodes: FloatArray, value: float) -> list[float]:
