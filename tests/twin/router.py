@@ -124,7 +124,7 @@ def _skewed_threshold(threshold: Any, popularity: Any, skew: float) -> Any:
         )
         return selected - wanted
 
-    return Exactly.findroot(missing, (threshold, threshold + 0.1), tol=1e-18)
+    return Exactly.findroot(missing, (threshold, threshold + 0.1), tol=1e-26 * wanted**2)
 
 
 def _trapezoid(nodes: int, reach: float) -> list[tuple[float, float]]:
