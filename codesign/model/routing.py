@@ -11,7 +11,7 @@ from codesign.model.arrays import ArrayLike, FloatArray
 ROUNDING: Final = 1e-9
 """Slack for sums that are 1 but for rounding."""
 
-SLOW_DECAY: Final = 0.01
+SLOW_DECAY: Final = 0.1
 """Decay over a window from which its mean is summed as a series; both are good to 1e-13 there."""
 
 
@@ -137,7 +137,7 @@ def mean_decay(decay: ArrayLike, window: ArrayLike) -> FloatArray:
     q, rest = np.maximum(window, 2.0), 1.0 - np.asarray(decay, dtype=np.float64)
     closed = 2.0 * (q * rest - (1.0 - decay**q)) / (q * (q - 1.0) * rest**2)
     term = series = np.ones(())
-    for power in range(1, 6):
+    for power in range(1, 10):
         term = -term * rest * (q - 1.0 - power) / (power + 2.0)
         series = series + term
     return np.asarray(np.where(q * rest < SLOW_DECAY, series, closed))

@@ -34,7 +34,7 @@ def assert_never_falls(values: Any, slack: float = ROUNDING, axis: int = -1) -> 
 # ---- finite ------------------------------------------------------------------------------------
 
 
-@examples(150)
+@examples(40)
 @given(questions())
 def test_every_figure_is_finite_and_has_its_sign(question: Question) -> None:
     found = question.ask()
@@ -50,7 +50,7 @@ def test_every_figure_is_finite_and_has_its_sign(question: Question) -> None:
             assert not np.isnan(found.value(name)).any(), name
 
 
-@examples(60)
+@examples(15)
 @given(questions())
 def test_shares_lie_between_zero_and_one(question: Question) -> None:
     found = question.ask()
@@ -67,7 +67,7 @@ def test_shares_lie_between_zero_and_one(question: Question) -> None:
 # ---- one and many ------------------------------------------------------------------------------
 
 
-@examples(15)
+@examples(5)
 @given(questions(), st.lists(sizes(), min_size=2, max_size=4, unique=True))
 def test_a_design_does_not_depend_on_its_company(question: Question, chosen: list[Sizes]) -> None:
     """In a mesh, in a list, and alone, at one batch size or several: the same bits."""
@@ -94,7 +94,7 @@ def test_a_design_does_not_depend_on_its_company(question: Question, chosen: lis
 BATCHES = (1, 2, 3, 7, 8, 9, 33, 64, 65, 1023, 1024, 1025, 4097, 65_536)
 
 
-@examples(60)
+@examples(12)
 @given(questions())
 def test_more_sequences_take_longer_and_fill_more(question: Question) -> None:
     found = question.ask(batch=BATCHES)
@@ -110,10 +110,10 @@ TABLE_ERROR = 3e-3
 """Of unique experts at the worst router and the sparsest design of the space, relative."""
 
 
-@examples(60)
+@examples(6)
 @given(questions())
 def test_longer_drafts_take_longer_and_yield_more(question: Question) -> None:
-    found = question.ask(draft_tokens=np.arange(65.0))
+    found = question.ask(draft_tokens=np.array([0, 1, 2, 3, 4, 7, 8, 9, 16, 63, 64]))
     slack = TABLE_ERROR if question.scenario.router.groups > 1 else ROUNDING
     assert_never_falls(found.acceptance_length)
     for name in ("unique_experts_verify", "step_time_verify_s", "draft_time_s",
@@ -121,7 +121,7 @@ def test_longer_drafts_take_longer_and_yield_more(question: Question) -> None:
         assert_never_falls(getattr(found, name), slack)
 
 
-@examples(40)
+@examples(8)
 @given(questions())
 def test_longer_contexts_take_longer_and_fill_more(question: Question) -> None:
     contexts = [0, 1, 127, 128, 129, 4096, 131_072, 10_000_000]
@@ -132,7 +132,7 @@ def test_longer_contexts_take_longer_and_fill_more(question: Question) -> None:
     assert_never_falls([each.kv_capacity_sequences.item() for each in reversed(found)])
 
 
-@examples(40)
+@examples(12)
 @given(questions(), st.sampled_from(["experts", "shared_experts", "expert_width"]))
 def test_larger_designs_fill_more(question: Question, axis: str) -> None:
     if question.scenario.reference.moe is None:
@@ -151,7 +151,7 @@ def test_larger_designs_fill_more(question: Question, axis: str) -> None:
         assert_never_falls(np.broadcast_to(found.training_flop, (4,)))
 
 
-@examples(40)
+@examples(5)
 @given(questions(), st.floats(1, 100))
 def test_faster_kernels_never_take_longer(question: Question, factor: float) -> None:
     replica, slow = question.scenario.replica, question.ask()
@@ -167,7 +167,7 @@ def test_faster_kernels_never_take_longer(question: Question, factor: float) -> 
                 assert_never_falls([getattr(each, name).item() for each in (fast, slow)])
 
 
-@examples(40)
+@examples(15)
 @given(questions(), st.floats(0, 1))
 def test_more_acceptance_is_never_slower(question: Question, lost: float) -> None:
     scenario = question.scenario
@@ -182,7 +182,7 @@ def test_more_acceptance_is_never_slower(question: Question, lost: float) -> Non
 # ---- units -------------------------------------------------------------------------------------
 
 
-@examples(40)
+@examples(12)
 @given(questions(), st.floats(1e-3, 1e3))
 def test_a_slower_clock_lengthens_all_times_alike(question: Question, factor: float) -> None:
     """Seconds times c: every figure follows by the power of seconds in its unit."""
@@ -230,7 +230,7 @@ def slower(scenario: Scenario, factor: float) -> Scenario:
     return replace(scenario, replica=replica)
 
 
-@examples(25)
+@examples(10)
 @given(questions())
 def test_bytes_and_flop_are_what_the_times_come_from(question: Question) -> None:
     """Twice the bandwidths halve byte times, twice the FLOP rates FLOP times; floors stay."""
@@ -259,7 +259,7 @@ def test_bytes_and_flop_are_what_the_times_come_from(question: Question) -> None
 # ---- the mix -----------------------------------------------------------------------------------
 
 
-@examples(40)
+@examples(12)
 @given(questions(), st.lists(st.floats(0.01, 1), min_size=2, max_size=4))
 def test_a_mix_lies_between_its_parts(question: Question, weights: list[float]) -> None:
     batches, shares = (1, 33, 256, 65_536)[: len(weights)], np.array(weights) / sum(weights)
@@ -273,7 +273,7 @@ def test_a_mix_lies_between_its_parts(question: Question, weights: list[float]) 
             assert low - 1e-9 * abs(low) <= value <= high + 1e-9 * abs(high), name
 
 
-@examples(20)
+@examples(10)
 @given(questions(), st.floats(0.05, 0.95))
 def test_a_batch_size_split_in_two_is_the_same_mix(question: Question, share: float) -> None:
     twice = replace(question.scenario.at((question.batch,) * 2), shares=(share, 1 - share))

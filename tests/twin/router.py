@@ -275,6 +275,9 @@ def busiest(
     alike = _alike(experts, top_k, batch, window, router, unique_of)
     held = Exactly.mpf(experts) / ranks
     most = _maximum(loaded / Exactly.mpf(experts), 0, 1, experts, ranks)
+    spread = Exactly.mpf(experts) / max(experts - 1, 1) * (largest_of(ranks)[0] / 2) ** 2
+    if held * (1 - loaded / Exactly.mpf(experts)) <= spread:
+        most = held
     slots = _maximum(share, alike, tokens, experts, ranks)
     return Load(
         min(max(most, loaded / ranks), held, loaded),
