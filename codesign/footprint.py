@@ -34,6 +34,11 @@ class Footprint:
         """All of them [B]."""
         return self.weights + (self.draft_weights + self.caches + self.workspace)
 
+    @property
+    def besides_caches(self) -> FloatArray:
+        """What is left of the total when no sequence is cached [B]."""
+        return self.weights + (self.draft_weights + self.workspace)
+
     @classmethod
     def of(
         cls,
@@ -41,11 +46,11 @@ class Footprint:
         replica: Replica,
         drafting: Drafting,
         sequences: FloatArray,
-        tokens: FloatArray,
+        width: FloatArray,
         context: int,
     ) -> Self:
-        """Compute it for `sequences` of `context` tokens each and `tokens` in a verify pass."""
-        here = np.ceil(sequences / replica.data_parallel)
+        """Compute it for `sequences` of `context` tokens each, `width` of each in a pass."""
+        here = replica.sequences_here(sequences)
         target, draft = parameters.reference, drafting.model
         caches = _caches(target, replica, here, context)
         draft_weights = np.zeros(())
@@ -58,12 +63,16 @@ class Footprint:
             weights=_weights(parameters, replica),
             draft_weights=draft_weights,
             caches=caches,
-            workspace=workspace_bytes(np.ceil(tokens / replica.data_parallel), target.hidden_size),
+            workspace=workspace_bytes(here * width, target.hidden_size),
         )
 
 
 def _weights(parameters: DesignParameters, replica: Replica, embeddings: bool = True) -> FloatArray:
-    """Routed experts over all GPUs; attention, dense, shared and embeddings over `tp`."""
+    """Routed experts over all GPUs; attention, dense, shared and embeddings over `tp`.
+
+    Routers, norms and the projections of latent experts are on every GPU in full: engines keep
+    them as replicated layers (vLLM's and SGLang's nemotron_h.py).
+    """
     precision, counts = replica.precision, count_parameters(parameters.reference)
     size = {name: BYTES_PER_ELEMENT[precision.of(name)]
             for name in ("routed_experts", "shared_experts", "attention", "dense")}  # fmt: skip
@@ -71,10 +80,10 @@ def _weights(parameters: DesignParameters, replica: Replica, embeddings: bool = 
     shared = parameters.shared * (size["shared_experts"] / replica.tensor_parallel)
     router = parameters.router * BYTES_PER_ELEMENT[precision.embeddings]
     unquantised = BYTES_PER_ELEMENT[precision.embeddings]
-    cut = counts.attention * size["attention"] + (counts.dense + counts.latent) * size["dense"]
+    cut = counts.attention * size["attention"] + counts.dense * size["dense"]
     cut += embeddings * (counts.embedding + counts.lm_head) * unquantised
-    fixed = cut / replica.tensor_parallel + (counts.norm + counts.other) * unquantised
-    return routed + shared + (router + fixed)
+    whole = counts.latent * size["dense"] + (counts.norm + counts.other) * unquantised
+    return routed + shared + (router + (cut / replica.tensor_parallel + whole))
 
 
 def _caches(

@@ -78,7 +78,7 @@ class ForwardPass:
 
     @property
     def _sequences_here(self) -> FloatArray:
-        return np.ceil(self.sequences / self.replica.data_parallel)
+        return self.replica.sequences_here(self.sequences)
 
     @property
     def _tokens_here(self) -> FloatArray:

@@ -57,6 +57,7 @@ class DesignParameters:
             self.reference.hidden_size,
             self.designs.expert_width * shared_width_ratio(self.reference),
             moe.matrices,
+            moe.expert_bias,
         )
 
     @cached_property

@@ -454,7 +454,7 @@ class Prediction:
         """Memory by what fills it."""
         return Footprint.of(
             self._parameters, self.scenario.replica, self.scenario.drafting,
-            self.batch_size, self.tokens, self.scenario.context,
+            self.batch_size, self.verify_width, self.scenario.context,
         )  # fmt: skip
 
     @figure("B", over_mix="max", better="minimize", alias="memory", certain=True)
@@ -466,10 +466,11 @@ class Prediction:
     def kv_capacity_sequences(self) -> FloatArray:
         """Sequences of the context's length whose caches fit a replica beside everything else."""
         replica, footprint = self.scenario.replica, self.footprint
-        free = replica.memory_limit - (footprint.total - footprint.caches)
-        here = np.ceil(self.batch_size / replica.data_parallel)
+        free = replica.memory_limit - footprint.besides_caches
+        each = footprint.caches / replica.sequences_here(self.batch_size)
         with np.errstate(divide="ignore", invalid="ignore"):  # an empty context fills nothing
-            fitting = np.floor(np.maximum(free, 0.0) / (footprint.caches / here))
+            fitting = np.floor(free / each)
+        fitting = np.where(free >= 0, np.where(each > 0, fitting, np.inf), 0.0)
         return np.asarray(fitting * replica.data_parallel)
 
     @figure("s", over_mix="mean", better="minimize", alias="sd_tpot_p95")

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from codesign.errors import UsageError
 from codesign.hardware import (
     ResolvedKernel,
@@ -12,6 +14,7 @@ from codesign.hardware import (
     resolve_interconnect,
     resolve_kernel,
 )
+from codesign.model.arrays import ArrayLike, FloatArray
 from codesign.model.communication import Interconnect
 from codesign.model.roofline import Kernel
 from codesign.spec.architecture import Architecture
@@ -62,6 +65,10 @@ class Replica:
     def data_parallel(self) -> int:
         """Groups of GPUs that each attend to their own sequences."""
         return self.gpus // self.tensor_parallel
+
+    def sequences_here(self, sequences: ArrayLike) -> FloatArray:
+        """Return how many of a replica's sequences the group that has most attends to, ⌈B/dp⌉."""
+        return np.asarray(np.ceil(sequences / np.float64(self.data_parallel)))
 
     @property
     def expert_tensor_parallel(self) -> int:

@@ -14,7 +14,8 @@ def matrix_product(rows: FloatArray, columns: FloatArray) -> FloatArray:
     """Multiply by a matrix or a vector, each element by itself.
 
     BLAS rounds an element differently depending on how many others and how many threads there
-    are; this does not, so that a figure is the same to the last bit wherever it is computed.
+    are, and `numpy.einsum` depending on whether there are other columns; products added one after
+    the other are the same to the last bit wherever a figure is computed.
 
     Parameters
     ----------
@@ -26,5 +27,8 @@ def matrix_product(rows: FloatArray, columns: FloatArray) -> FloatArray:
     >>> matrix_product(np.array([[1.0, 2.0]]), np.array([3.0, 4.0]))
     array([11.])
     """
-    along = "...n,n->..." if columns.ndim == 1 else "...n,nm->...m"
-    return np.asarray(np.einsum(along, rows, columns))
+    factors = np.ascontiguousarray(np.moveaxis(rows, -1, 0))
+    total = np.zeros(columns.shape[1:] + rows.shape[:-1])
+    for factor, column in zip(factors, columns, strict=True):
+        total += column.reshape(column.shape + (1,) * factor.ndim) * factor
+    return np.moveaxis(total, 0, -1) if columns.ndim > 1 else total

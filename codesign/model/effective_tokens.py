@@ -9,13 +9,14 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from numpy.polynomial.chebyshev import chebpts1, chebvander, chebvander2d
+from numpy.polynomial.chebyshev import chebpts1, chebvander
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
 from codesign.model.arrays import ArrayLike, FloatArray, matrix_product
 from codesign.model.routing import RouterParameters, mean_decay
+from codesign.model.table_grid import TableGrid, chebyshev_fit
 from codesign.model.threshold import effective_correlation
 
 LARGEST_CORRELATION: Final = 0.9
@@ -40,45 +41,12 @@ _BLOCK_WEIGHT = _BLOCK_WEIGHT / _BLOCK_WEIGHT.sum()
 _OFFSET: Final = _REACH * chebpts1(16)
 
 
-def _fit(nodes: int) -> FloatArray:
-    """Matrix from values at Chebyshev nodes to coefficients, by discrete orthogonality."""
-    weights = np.full(nodes, 2.0 / nodes)
-    weights[0] = 1.0 / nodes
-    return np.asarray(weights[:, None] * chebvander(chebpts1(nodes), nodes - 1).T)
+_OFFSET_FIT: Final = chebyshev_fit(16)
 
-
-_OFFSET_FIT: Final = _fit(16)
-
-# k/N from 2e-4 to .945, where all experts are soon loaded; share .38 is N = 4, k = 1.
-_THRESHOLD_RANGE: Final = (-1.6, 3.5)
-_SHARE_RANGE: Final = (0.0, 0.4)
-_DEGREES: Final = (19, 4)
-
-
-def _scaled(values: FloatArray, bounds: tuple[float, float]) -> FloatArray:
-    low, high = bounds
-    return (2.0 * np.clip(values, low, high) - low - high) / (high - low)
-
-
-def _nodes(degree: int, bounds: tuple[float, float]) -> FloatArray:
-    low, high = bounds
-    return np.asarray((low + high + (high - low) * chebpts1(degree + 1)) / 2.0)
-
-
-def _polynomials(threshold: FloatArray, share: FloatArray) -> FloatArray:
-    scaled = _scaled(threshold, _THRESHOLD_RANGE), _scaled(share, _SHARE_RANGE)
-    return np.asarray(chebvander2d(*scaled, _DEGREES))
-
-
-_THRESHOLD, _SHARE = (
-    axis.ravel()
-    for axis in np.meshgrid(
-        _nodes(_DEGREES[0], _THRESHOLD_RANGE), _nodes(_DEGREES[1], _SHARE_RANGE), indexing="ij"
-    )
-)
-_FIT: Final[FloatArray] = np.asarray(
-    np.kron(_fit(_DEGREES[0] + 1), _fit(_DEGREES[1] + 1)), dtype=np.float64
-)
+# k/N from 2.33e-4 to .945, where all experts are soon loaded; share .38 is N = 4, k = 1.
+_USUAL: Final = TableGrid((-1.6, 3.5), (0.0, 0.4), (19, 4))
+# Down to k/N = 6e-9, and N = 2 and 3: twice the work, so only for designs that need it.
+_WIDE: Final = TableGrid((-1.6, 5.7), (0.0, 0.62), (27, 6))
 
 
 def effective_tokens(
@@ -93,8 +61,8 @@ def effective_tokens(
     Parameters
     ----------
     threshold, share : array_like
-        τ = Φ⁻¹(1-u) and w of `codesign.model.threshold`, of the design [-]. Beyond the tabulated
-        range (u < 2e-4 or u > .945; w > .4, which is N < 4) the value at its edge is taken.
+        τ = Φ⁻¹(1-u) and w of `codesign.model.threshold`, of the design [-]. For u > .945 the value
+        at .945 is taken: nearly all experts are loaded by two tokens.
     batch_size, window : array_like of int
         B sequences of q consecutive tokens [sequence], [token].
     router : RouterParameters
@@ -116,26 +84,32 @@ def effective_tokens(
     than 1e-3 for popularity .6, skew .3 or decay .8 (B to 65,536, q to 65).
     """
     pairs, pair = _distinct(threshold, share)
-    coefficients, setting = _router_coefficients(router, window, batch_size)
-    logarithm = matrix_product(_polynomials(pairs[:, 0], pairs[:, 1]), coefficients)[pair, setting]
+    rare = (pairs[:, 0] > _USUAL.thresholds[1]) | (pairs[:, 1] > _USUAL.shares[1])
+    logarithm = np.zeros(())
+    for grid, chosen in ((_USUAL, ~rare), (_WIDE, rare)):
+        if chosen.any():
+            coefficients, setting = _router_coefficients(grid, router, window, batch_size)
+            found = matrix_product(grid.polynomials(*pairs.T), coefficients)[pair, setting]
+            logarithm = found if chosen.all() else np.where(chosen[pair], found, logarithm)
     most = np.asarray(batch_size, dtype=np.float64) * window
     return np.asarray(np.clip(np.exp(logarithm), 1.0, most))
 
 
 def _router_coefficients(
-    router: RouterParameters, window: ArrayLike, batch_size: ArrayLike
+    grid: TableGrid, router: RouterParameters, window: ArrayLike, batch_size: ArrayLike
 ) -> tuple[FloatArray, NDArray[np.intp]]:
     """Coefficients of distinct settings on the last axis, and which of them each element has."""
     own = (router.skew, router.decay, router.popularity, router.request, router.recency)
     if any(np.size(value) > 1 for value in own):  # draws on an axis of their own
         settings, setting = _distinct(*own, window, batch_size)
-        return np.stack([_coefficients(*row) for row in settings.tolist()], axis=-1), setting
+        tables = [_coefficients(grid, *row) for row in settings.tolist()]
+        return np.stack(tables, axis=-1), setting
     settings, setting = _distinct(window, batch_size)
     total = np.zeros(())
     for part, weight in router.between or ((router, 1.0),):
         values = (part.skew, part.decay, part.popularity, part.request, part.recency)
         scalars = tuple(float(np.reshape(value, -1)[0]) for value in values)
-        tables = [_coefficients(*scalars, *row) for row in settings.tolist()]
+        tables = [_coefficients(grid, *scalars, *row) for row in settings.tolist()]
         total = total + weight * np.stack(tables, axis=-1)
     return total, setting
 
@@ -154,6 +128,7 @@ def _distinct(*arguments: ArrayLike) -> tuple[FloatArray, NDArray[np.intp]]:
 
 @lru_cache(maxsize=8192)
 def _coefficients(
+    grid: TableGrid,
     skew: float,
     decay: float,
     popularity: float,
@@ -163,16 +138,22 @@ def _coefficients(
     batch_size: float,
 ) -> FloatArray:
     """Chebyshev coefficients of log n, degrees of threshold and share raveled."""
-    spared = _log_spared(skew, decay, popularity, request, recency, window)
+    spared = _log_spared(grid, skew, decay, popularity, request, recency, window)
     total = _log_mean_exp(batch_size * spared, _POPULARITY_WEIGHT)
-    tokens = np.clip(total / log_ndtr(_THRESHOLD), 1.0, batch_size * window)
+    tokens = np.clip(total / log_ndtr(grid.threshold), 1.0, batch_size * window)
     logarithms: FloatArray = np.asarray(np.log(tokens))
-    return matrix_product(_FIT, logarithms)
+    return matrix_product(grid.fit, logarithms)
 
 
 @lru_cache(maxsize=128)
 def _log_spared(
-    skew: float, decay: float, popularity: float, request: float, recency: float, window: float
+    grid: TableGrid,
+    skew: float,
+    decay: float,
+    popularity: float,
+    request: float,
+    recency: float,
+    window: float,
 ) -> FloatArray:
     """Log probability that q tokens of a request spare an expert: tabulated (τ, w), popularity."""
     mean, square = float(mean_decay(decay, window)), float(mean_decay(decay**2, window))
@@ -180,10 +161,12 @@ def _log_spared(
     if window == 1:
         request = recency = 0.0
     spread, request_spread, block_spread, noise = _spreads(
-        popularity, request, recency * square / mean
+        grid, popularity, request, recency * square / mean
     )
     bent = (_POPULARITY - skew * (_POPULARITY**2 - 1.0)) / np.sqrt(1.0 + 2.0 * skew**2)
-    level = _skewed_threshold(bent, spread) if skew else _THRESHOLD[:, None]
+    level = grid.threshold[:, None]
+    if skew:
+        level = _skewed_threshold(level, bent, spread)
     score = (level - spread * _OFFSET)[..., None] - request_spread[..., None] * _REQUEST
     score = score[..., None] - block_spread[..., None, None] * _BLOCK
     blocks = _log_mean_exp(block * log_ndtr(score / noise[..., None, None]), _BLOCK_WEIGHT)
@@ -195,20 +178,22 @@ def _log_spared(
     return np.asarray(-np.exp(matrix_product(hazard, fine.T)))
 
 
-def _spreads(popularity: float, request: float, block: float) -> tuple[FloatArray, ...]:
+def _spreads(
+    grid: TableGrid, popularity: float, request: float, block: float
+) -> tuple[FloatArray, ...]:
     """Standard deviations of the parts of score minus threshold, shape (nodes, 1)."""
     sums = np.minimum(np.cumsum([popularity, request, block]), LARGEST_CORRELATION)
-    effective = effective_correlation(sums[:, None], _THRESHOLD, _SHARE)
+    effective = effective_correlation(sums[:, None], grid.threshold, grid.share)
     parts = np.diff(effective, axis=0, prepend=0.0, append=1.0)
     return tuple(np.sqrt(np.maximum(parts, 0.0))[..., None])
 
 
-def _skewed_threshold(bent: FloatArray, spread: FloatArray) -> FloatArray:
+def _skewed_threshold(threshold: FloatArray, bent: FloatArray, spread: FloatArray) -> FloatArray:
     """Threshold that keeps the share of selected experts, by Newton's method, shape (nodes, 1)."""
-    level, noise = _THRESHOLD[:, None], np.sqrt(1.0 - spread**2)
+    level, noise = threshold, np.sqrt(1.0 - spread**2)
     for _ in range(8):
         score = (spread * bent - level) / noise
-        excess = matrix_product(ndtr(score), _POPULARITY_WEIGHT) - ndtr(-_THRESHOLD)
+        excess = matrix_product(ndtr(score), _POPULARITY_WEIGHT) - ndtr(-threshold[:, 0])
         density = np.exp(-(score**2) / 2) / np.sqrt(2 * np.pi) / noise
         slope = matrix_product(density, _POPULARITY_WEIGHT)
         level = level + np.clip(excess / slope, -0.5, 0.5)[:, None]

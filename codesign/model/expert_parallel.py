@@ -3,11 +3,14 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from codesign.model.arrays import ArrayLike, FloatArray, matrix_product
 from codesign.model.latent_router import unique_experts
 from codesign.model.routing import RouterParameters, window_correlation
+
+Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,8 @@ def busiest_rank(
     its selection by the latent router; being loaded is the same with a single draw. Mean, variance
     and skewness of a rank of N/ep experts follow, and the maximum of ep of them by Cornish and
     Fisher's expansion, m1 and m2 being the first moments of the maximum of ep standard normals:
-    mean + sd·[m1 + skewness/6·(m2 - 1)]. Against a simulated exact top-k within 5 % where a rank
+    mean + sd·[m1 + skewness/6·(m2 - 1)]; all experts of the rank where fewer than (m1/2)² are
+    missing on average. Against a simulated exact top-k within 5 % where a rank
     holds 8 experts or more (6 % for a single token). With fewer, token slots within 7 %, and
     unique experts within 11 % beyond a single token, for which they are up to 18 % too many with
     4 experts per rank and 40 % with 2. With one expert per rank slots are within 11 %.
@@ -70,6 +74,7 @@ def busiest_rank(
     most_unique = _busiest(unique / experts, 0.0, 1.0, experts, ranks)
     most_slots = _busiest(top_k / experts, alike, tokens, experts, ranks)
     held = experts / ranks
+    most_unique = np.where(_surely_all(unique / experts, experts, ranks), held, most_unique)
     return RankLoad(
         np.clip(most_unique, unique / ranks, np.minimum(held, unique)),
         np.clip(most_slots, tokens * top_k / ranks, tokens * np.minimum(held, top_k)),
@@ -113,6 +118,18 @@ def _busiest(
     spread = np.sqrt(experts / ranks * variance)
     above = spread * first + lean * (second - 1.0) / 6.0
     return np.asarray(experts / ranks * draws * probability + fixed_total * above)
+
+
+def _surely_all(probability: FloatArray, experts: FloatArray, ranks: ArrayLike) -> Flags:
+    """Whether some rank has all its experts loaded: where the expansion would fall again.
+
+    Missing m = N/ep·(1-p) experts on average, a rank is above that by about √m·m1 at best; with
+    fewer missing than (m1/2)² more loaded experts would lower the maximum, by its skewness.
+    """
+    first, _ = _maximum_moments(ranks)
+    fixed_total = experts / np.maximum(experts - 1.0, 1.0)
+    missing = experts / ranks * (1.0 - probability)
+    return np.asarray(missing <= fixed_total * first**2 / 4.0)
 
 
 def _maximum_moments(ranks: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ import numpy as np
 from codesign.model.arrays import ArrayLike, FloatArray
 from codesign.model.effective_tokens import effective_tokens
 from codesign.model.group_routing import correlation_share
-from codesign.model.routing import RouterParameters
+from codesign.model.routing import RouterParameters, unique_experts_uniform
 from codesign.model.threshold import (
     effective_correlation,
     joint_excess,
@@ -125,8 +125,7 @@ def unique_experts(
     selected = np.where((top_k >= 1) & (top_k <= experts), top_k, np.nan) / experts
     share = threshold_share(experts, selected * experts) if correct_top_k else 0.0
     tokens = effective_tokens(threshold(selected), share, batch_size, window, router)
-    with np.errstate(divide="ignore"):  # k = N: every expert is loaded
-        return np.asarray(experts * -np.expm1(tokens * np.log1p(-selected)))
+    return unique_experts_uniform(experts, top_k, tokens)
 
 
 _SHARES: Final = (1.0, 0.9, 0.75, 0.55)

@@ -11,6 +11,9 @@ from codesign.model.arrays import ArrayLike, FloatArray
 ROUNDING: Final = 1e-9
 """Slack for sums that are 1 but for rounding."""
 
+SLOW_DECAY: Final = 0.1
+"""Decay over a window from which its mean is summed as a series; both are good to 1e-13 there."""
+
 
 @dataclass(frozen=True)
 class RouterParameters:
@@ -128,10 +131,16 @@ def mean_decay(decay: ArrayLike, window: ArrayLike) -> FloatArray:
 
     Notes
     -----
-    2 / (q (q-1)) · Σ_l (q-l) φ^(l-1) over l = 1...q-1, summed in closed form.
+    2 / (q (q-1)) · Σ_l (q-l) φ^(l-1) over l = 1...q-1, summed in closed form. Near φ = 1 that is a
+    difference of nearly equal numbers, and the binomial series in 1 - φ takes its place.
     """
-    q, rest = np.maximum(window, 2.0), 1.0 - np.asarray(decay)
-    return np.asarray(2.0 * (q * rest - (1.0 - decay**q)) / (q * (q - 1.0) * rest**2))
+    q, rest = np.maximum(window, 2.0), 1.0 - np.asarray(decay, dtype=np.float64)
+    closed = 2.0 * (q * rest - (1.0 - decay**q)) / (q * (q - 1.0) * rest**2)
+    term = series = np.ones(())
+    for power in range(1, 10):
+        term = -term * rest * (q - 1.0 - power) / (power + 2.0)
+        series = series + term
+    return np.asarray(np.where(q * rest < SLOW_DECAY, series, closed))
 
 
 def window_correlation(router: RouterParameters, window: ArrayLike) -> FloatArray:
@@ -219,13 +228,20 @@ def unique_experts_uniform(experts: ArrayLike, top_k: ArrayLike, tokens: ArrayLi
     tokens : array_like
         T [token].
 
+    Returns
+    -------
+    ndarray
+        nan where k > N or k < 1: a mesh of designs holds points that are none.
+
     Examples
     --------
     >>> unique_experts_uniform(128, 8, np.array([1, 8, 64])).round(1)
     array([  8. ,  51.6, 125.9])
     """
-    missed = 1.0 - np.asarray(top_k) / np.asarray(experts, dtype=np.float64)
-    return np.asarray(experts * (1.0 - missed**tokens))
+    experts, top_k = np.asarray(experts, dtype=np.float64), np.asarray(top_k, dtype=np.float64)
+    selected = np.where((top_k >= 1) & (top_k <= experts), top_k, np.nan) / experts
+    with np.errstate(divide="ignore"):  # k = N: every expert is loaded
+        return np.asarray(experts * -np.expm1(tokens * np.log1p(-selected)))
 
 
 def unique_experts_independent(
