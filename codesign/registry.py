@@ -6,16 +6,33 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
+from math import inf
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
 
-from codesign.errors import CodesignError, UsageError, did_you_mean
+from codesign.errors import NAME, CodesignError, UsageError, did_you_mean, field
+from codesign.paths import is_file
 
 Kind = TypeVar("Kind")
+
+
+def _is_number(value: object) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) < inf  # type: ignore[arg-type]
+
+
+OPTION_TYPES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    "int": ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
+    "float": ("a finite number", _is_number),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
+    "str": ("text", lambda value: isinstance(value, str)),
+}
+"""What an option of an annotated type may be, in words and as a test."""
+ANY: Final[tuple[str, Callable[[Any], bool]]] = ("", lambda value: True)
 
 
 def extend_with_checkout(package_path: list[str], folder: str) -> None:
@@ -69,9 +86,10 @@ class Registry(Generic[Kind]):
             return loaded
         if name not in self.names():
             hint = did_you_mean(name, self.names())
-            raise UsageError(
-                f"unknown {self._noun} {name!r}{hint}; see 'codesign list {self._noun}s'"
-            )
+            with field(NAME):
+                raise UsageError(
+                    f"unknown {self._noun} {name!r}{hint}; see 'codesign list {self._noun}s'"
+                )
         full_name = f"{self._package}.{name}"
         module: ModuleType = _guarded(name, lambda: importlib.import_module(full_name))
         return self._sole_class(module, name)
@@ -87,12 +105,7 @@ class Registry(Generic[Kind]):
             As `kind`, and for an unknown or invalid option.
         """
         kind = self.kind(name, folder)
-        parameters = [p for p in inspect.signature(kind).parameters if p != "self"]
-        for option in options or {}:
-            if option not in parameters:
-                known = f"; known: {', '.join(parameters) or 'none'}"
-                hint = did_you_mean(option, parameters) or known
-                raise UsageError(f"{self._noun} {name}: unknown option {option!r}{hint}")
+        self._check_options(kind, name, options or {})
         try:
             made = kind(**(options or {}))
         except CodesignError:
@@ -103,6 +116,22 @@ class Registry(Generic[Kind]):
             if not hasattr(made, attribute):
                 raise UsageError(f"{self._noun} {name}: its class must say what its {attribute} is")
         return made
+
+    def _check_options(self, kind: type[Kind], name: str, options: Mapping[str, Any]) -> None:
+        """Hold options to a constructor's names and annotations: 4.7 is no int, nor is true."""
+        parameters = inspect.signature(kind).parameters
+        for option, value in options.items():
+            with field(option):
+                if option not in parameters:
+                    known = f"; known: {', '.join(parameters) or 'none'}"
+                    hint = did_you_mean(option, parameters) or known
+                    raise UsageError(f"{self._noun} {name}: unknown option {option!r}{hint}")
+                annotation = parameters[option].annotation
+                words, holds = OPTION_TYPES.get(getattr(annotation, "__name__", annotation), ANY)
+                if not holds(value):
+                    raise UsageError(
+                        f"{self._noun} {name}: {option} must be {words}, not {value!r}"
+                    )
 
     def _sole_class(self, module: ModuleType, name: str) -> type[Kind]:
         found = [
@@ -140,7 +169,7 @@ def module_of_file(path: Path) -> ModuleType:
     UsageError
         If there is no such file, or its import fails.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise UsageError(f"{path}: no such file")
     place = hashlib.sha256(path.resolve().as_posix().encode()).hexdigest()[:16]
     module_name = f"{EXTENSION_MODULE}{path.stem}_{place}"
