@@ -166,6 +166,15 @@ class _Workload(_Part):
     target_batch_size: Annotated[list[_Batch], Field(min_length=1)]
 
 
+class _Objective(_Part):
+    name: str
+    direction: str | None = None
+
+
+class _Space(_Part):
+    fix: list[str]
+
+
 class _Question(_Part):
     """What every report says of the study, whatever version wrote it."""
 
@@ -173,6 +182,9 @@ class _Question(_Part):
     reference: str
     hardware: str
     workload: _Workload
+    objectives: Annotated[list[_Objective], Field(min_length=1)]
+    space: _Space
+    search: dict[str, Any]
 
 
 class _Result(_Part):

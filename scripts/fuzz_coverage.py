@@ -2,9 +2,9 @@
 
     python scripts/fuzz_coverage.py KIND [-max_total_time=300 ...]
 
-Kinds are those of scripts/fuzz.py; further options are libFuzzer's. The first fault ends the run and
-leaves its input as crash-*. It needs atheris (pip install atheris), which is no dependency of this
-project: it has wheels for some versions of Python on Linux only.
+Kinds are those of scripts/fuzz.py; further options are libFuzzer's. The first fault ends the run
+and leaves its input as crash-*. It needs atheris (pip install atheris), which is no dependency of
+this project: it has wheels for some versions of Python on Linux only.
 """
 
 import sys

@@ -1,5 +1,7 @@
 """What every section of a calibration file says: parameters, where they come from, how good."""
 
+from collections.abc import Mapping
+from math import inf
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -142,3 +144,19 @@ class Section(Spec):
     def table(self, name: str) -> Table | None:
         """Return a table by its key, nothing where the section has none of that name."""
         return next((table for table in self.tables if table.name == name), None)
+
+
+def require_between(
+    parameters: Mapping[str, Parameter], name: str, low: float, high: float = inf
+) -> None:
+    """Hold a parameter, where it is given, to its range.
+
+    Raises
+    ------
+    ValueError
+        If it is out of it.
+    """
+    found = parameters.get(name)
+    if found is not None and not low <= found.value <= high:
+        limits = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
+        raise ValueError(f"parameters.{name}: must be {limits}, not {found.value:g}")

@@ -240,15 +240,15 @@ def test_options_reach_the_constraint() -> None:
 
 @pytest.mark.parametrize("name", ["top_k", "expert_width", "memory"])
 def test_a_limit_on_a_figure_leaves_the_guard_of_the_same_name(name: str) -> None:
-    limits = {"top_k": 8, "expert_width": 512, "memory": "60 GiB"}
-    made = make_constraints(NO_DEFAULTS | {name: Bound(at_most=limits[name])})
+    limits: dict[str, float | str] = {"top_k": 8.0, "expert_width": 512.0, "memory": "60 GiB"}
+    made = make_constraints({**NO_DEFAULTS, name: Bound(at_most=limits[name])})
     assert [each.name for each in made] == [name, f"{name}_limit"]
     [guard] = make_constraints(NO_DEFAULTS | {name: True})
     assert type(made[0]) is type(guard)
 
 
 def test_a_guard_and_a_limit_have_their_own_options() -> None:
-    guard, limit = make_constraints(NO_DEFAULTS | {"top_k": {"minimum": 6, "at_most": 7}})
+    guard, limit = make_constraints({**NO_DEFAULTS, "top_k": {"minimum": 6, "at_most": 7}})
     designs = Designs.of(128, 5, 0, 3, 768)
     assert (slack(guard, designs), slack(limit, designs)) == ([-1], [2])
 

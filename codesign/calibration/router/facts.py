@@ -84,6 +84,8 @@ def model_facts(data: Sequence[RoutingData], options: CalibrationOptions) -> Mod
         top_k = _agreed("experts per token", top_k, _top_k_of(item), item.label)
     if experts is not None and experts > MOST_EXPERTS:
         raise DataError(f"{data[0].label}: {experts:,} experts; up to {MOST_EXPERTS:,} are fitted")
+    if experts is not None and top_k is not None and top_k > experts:
+        raise DataError(f"{data[0].label}: top-{top_k} of {experts} experts cannot be")
     return ModelFacts(experts, top_k, model)
 
 
