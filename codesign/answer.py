@@ -1,5 +1,6 @@
 """From what a search found to the answer."""
 
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -9,6 +10,7 @@ from codesign.designs import Designs
 from codesign.entries import entries, entry
 from codesign.errors import InfeasibleError
 from codesign.objectives import Objective, make_objective
+from codesign.registry import contained
 from codesign.result import Certificate, Result
 from codesign.search.decision import Decision
 from codesign.search.elasticity import elasticities
@@ -106,8 +108,10 @@ def _gap(variants: Variants, score: float) -> float | None:
     if "draft" in variants.axes:  # a bound of one draft is none of another
         return None
     scenarios = problem.draws.scenarios or (problem.scenario,)
-    bounds = [objective.bound(lengths, scenario) for scenario in scenarios]
-    if any(bound is None for bound in bounds):
+    bounds = [
+        contained(objective.name, partial(objective.bound, lengths, each)) for each in scenarios
+    ]
+    if not all(isinstance(bound, int | float) and np.isfinite(bound) for bound in bounds):
         return None
     column = np.array(bounds, dtype=np.float64)[:, None]
     limit = expected(objective, column[0], {objective.name: column})

@@ -6,6 +6,7 @@ from pathlib import Path
 from codesign.calibration.calibrated_replica import apply_latency
 from codesign.calibration.file import load_calibration
 from codesign.calibration.router.apply import calibrated_router
+from codesign.errors import UsageError
 from codesign.model.routing import RouterParameters
 from codesign.prediction import Scenario
 from codesign.replica import Replica
@@ -36,11 +37,19 @@ def router_in_use(
     ----------
     router : RouterParameters
         That of the choice without a calibration.
+
+    Raises
+    ------
+    UsageError
+        If no router has the parameters of the calibration.
     """
     section = None if calibration is None else calibration.routing
     if section is None or choice in ("generic", "uniform"):
         return router
-    measured = calibrated_router(section, router)
+    try:
+        measured = calibrated_router(section, router)
+    except ValueError as error:  # some of its parameters beside defaults for the rest
+        raise UsageError(f"the calibration's routing: {error}") from None
     return measured.popularity_only() if choice == "independent" else measured
 
 

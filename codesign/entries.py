@@ -8,7 +8,7 @@ from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective
 from codesign.prediction import predict
 from codesign.records import Record, design_record, plain
-from codesign.search.problem import Problem, expected
+from codesign.search.problem import Problem, expected, objective_values
 
 
 def entry(problem: Problem, design: Designs) -> Record:
@@ -27,7 +27,7 @@ def entries(problem: Problem, designs: Designs, objectives: tuple[Objective, ...
     samples = problem.sample(designs, objectives)
     values = {}
     for each in objectives:
-        nominal = np.broadcast_to(each.evaluate(evaluation.prediction), shape)
+        nominal = np.broadcast_to(objective_values(each, evaluation.prediction), shape)
         values[each.name] = expected(each, nominal, samples)
     units = {each.name: each.unit for each in problem.constraints}
     standings = {

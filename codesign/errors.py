@@ -1,13 +1,31 @@
 """Every error a user can cause, one class per exit status, and the nearest valid name."""
 
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import Final
+
+Location = tuple[str | int, ...]
+"""Keys and indices that lead to a field of a spec."""
+
+NAME: Final = ""
+"""Last part of the location of a key itself, not of what stands behind it."""
+
+UNSHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
+"""Unicode categories of control and formatting characters, line ends, surrogates, nothing."""
 
 
 class CodesignError(Exception):
     """A problem the user can mend; shown as one message, without a traceback."""
 
     exit_status = 70
+    at: Location | None = ()
+    """Field of a spec that is wrong, as far as it is known; None: the message says its place."""
+
+    def __str__(self) -> str:
+        """Return the message; what it quotes of a file cannot steer a terminal."""
+        return printable_lines(super().__str__())
 
 
 class UsageError(CodesignError):
@@ -40,6 +58,17 @@ class InterruptedStudyError(CodesignError):
     exit_status = 130
 
 
+@contextmanager
+def field(*location: str | int) -> Iterator[None]:
+    """Note which field of a spec is looked at; whoever knows its file adds line and column."""
+    try:
+        yield
+    except UsageError as error:
+        if error.at is not None:
+            error.at = (*location, *error.at)
+        raise
+
+
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the choice nearest to `name`, or an empty string.
 
@@ -53,3 +82,24 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     options = {choice.lower(): choice for choice in choices}
     near = get_close_matches(name.lower(), options, n=1, cutoff=0.5)
     return f"; did you mean {options[near[0]]!r}?" if near else ""
+
+
+def printable(text: str) -> str:
+    """Return text on one line with all that is not seen written out.
+
+    Names come from files. Escape sequences and overrides of the reading direction in them could
+    rewrite what a terminal, or a person, reads.
+
+    Examples
+    --------
+    >>> printable("h100\x1b[2J\u202e é")
+    'h100\\x1b[2J\\u202e é'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(ascii(c)[1:-1] if unicodedata.category(c) in UNSHOWN else c for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return text with all that is not seen written out, but for the ends of its lines."""
+    return "\n".join(map(printable, text.split("\n")))

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar, overload
+
+import numpy as np
 
 from codesign.errors import UsageError, did_you_mean
 from codesign.model.arrays import FloatArray
@@ -47,6 +49,19 @@ class Figure(cached_property[FloatArray]):
         self.better = better
         self.alias = alias
         self.certain = certain
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> FloatArray: ...
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Self | FloatArray:
+        """Return the figure; nobody who is shown it can change it for the next one."""
+        value: Self | FloatArray = super().__get__(instance, owner)
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        return value
 
     @property
     def name(self) -> str:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from codesign.constraints import make_constraints
-from codesign.errors import UsageError
-from codesign.objectives import make_objective
+from codesign.errors import UsageError, field
+from codesign.objectives import Objective, make_objective
 from codesign.scenario import build_scenario
 from codesign.search.problem import Problem
 from codesign.search.space import DesignSpace
 from codesign.search.variants import Setting, Settings, Variants
-from codesign.spec.study import FURTHER_AXES, Study
+from codesign.spec.study import FURTHER_AXES, ObjectiveChoice, Study
 from codesign.uncertainty.draws import draw_scenarios
 
 PATHS: Final[dict[str, tuple[str, str]]] = {
@@ -29,12 +29,19 @@ PATHS: Final[dict[str, tuple[str, str]]] = {
 def make_problem(study: Study, folder: Path | None = None) -> Problem:
     """Resolve a study, at its own settings, into the problem that the engines solve."""
     scenario = build_scenario(study)
+    with field("space"):
+        space = DesignSpace.of(study.space, scenario)
     return Problem.of(
-        DesignSpace.of(study.space, scenario),
-        tuple(make_objective(choice, folder) for choice in study.objectives),
+        space,
+        tuple(_objective(choice, n, folder) for n, choice in enumerate(study.objectives)),
         tuple(make_constraints(study.constraints, folder)),
         draw_scenarios(study, scenario),
     )
+
+
+def _objective(choice: ObjectiveChoice, place: int, folder: Path | None) -> Objective:
+    with field("objectives", place):
+        return make_objective(choice, folder)
 
 
 def make_variants(study: Study, folder: Path | None = None) -> Variants:

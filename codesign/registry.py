@@ -6,16 +6,36 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
+from math import inf
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
 
-from codesign.errors import CodesignError, UsageError, did_you_mean
+from codesign.errors import NAME, CodesignError, UsageError, did_you_mean, field, printable
+from codesign.paths import is_file
 
 Kind = TypeVar("Kind")
+
+
+def _is_number(value: object) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and abs(value) < inf  # type: ignore[arg-type]
+
+
+OPTION_TYPES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    "int": ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
+    "float": ("a finite number", _is_number),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
+    "str": ("text", lambda value: isinstance(value, str)),
+}
+"""What an option of an annotated type may be, in words and as a test."""
+SHOWN: Final = ("name", "unit")
+"""What every report says of an objective or constraint."""
+ANY: Final[tuple[str, Callable[[Any], bool]]] = ("", lambda value: True)
 
 
 def extend_with_checkout(package_path: list[str], folder: str) -> None:
@@ -65,15 +85,15 @@ class Registry(Generic[Kind]):
         if name.endswith(".py"):
             return self._sole_class(module_of_file((folder or Path()) / name), name)
         if name in self._announced:
-            loaded: type[Kind] = _guarded(name, self._announced[name].load)
-            return loaded
+            return self._of_contract(_loaded(name, self._announced[name].load), name)
         if name not in self.names():
             hint = did_you_mean(name, self.names())
-            raise UsageError(
-                f"unknown {self._noun} {name!r}{hint}; see 'codesign list {self._noun}s'"
-            )
+            with field(NAME):
+                raise UsageError(
+                    f"unknown {self._noun} {name!r}{hint}; see 'codesign list {self._noun}s'"
+                )
         full_name = f"{self._package}.{name}"
-        module: ModuleType = _guarded(name, lambda: importlib.import_module(full_name))
+        module: ModuleType = _loaded(name, lambda: importlib.import_module(full_name))
         return self._sole_class(module, name)
 
     def make(
@@ -87,22 +107,54 @@ class Registry(Generic[Kind]):
             As `kind`, and for an unknown or invalid option.
         """
         kind = self.kind(name, folder)
-        parameters = [p for p in inspect.signature(kind).parameters if p != "self"]
-        for option in options or {}:
-            if option not in parameters:
-                known = f"; known: {', '.join(parameters) or 'none'}"
-                hint = did_you_mean(option, parameters) or known
-                raise UsageError(f"{self._noun} {name}: unknown option {option!r}{hint}")
-        try:
-            made = kind(**(options or {}))
-        except CodesignError:
-            raise
-        except Exception as error:
-            raise UsageError(f"{self._noun} {name}: {error}") from error
+        self._check_options(kind, name, options or {})
+        made: Kind = self._constructed(name, partial(kind, **(options or {})))
         for attribute in inspect.get_annotations(self._base):
             if not hasattr(made, attribute):
                 raise UsageError(f"{self._noun} {name}: its class must say what its {attribute} is")
+        for attribute in SHOWN:
+            text = getattr(made, attribute)
+            if not isinstance(text, str) or not text or printable(text) != text:
+                raise UsageError(
+                    f"{self._noun} {name}: its {attribute} must be printable text, not {text!r}"
+                )
         return made
+
+    def _constructed(self, name: str, construct: Callable[[], Kind]) -> Kind:
+        """Run a constructor; that an option is out of its range needs no name of an exception."""
+
+        def checked() -> Kind:
+            try:
+                return construct()
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"{self._noun} {name}: {error}") from error
+
+        made: Kind = contained(f"{self._noun} {name}", checked)
+        return made
+
+    def _of_contract(self, loaded: object, name: str) -> type[Kind]:
+        if not (isinstance(loaded, type) and issubclass(loaded, self._base)):
+            raise UsageError(
+                f"{self._noun} {name}: its entry point leads to {type(loaded).__name__}, not to a "
+                f"subclass of {self._base.__module__}.{self._base.__qualname__}"
+            )
+        return loaded
+
+    def _check_options(self, kind: type[Kind], name: str, options: Mapping[str, Any]) -> None:
+        """Hold options to a constructor's names and annotations: 4.7 is no int, nor is true."""
+        parameters = inspect.signature(kind).parameters
+        for option, value in options.items():
+            with field(option):
+                if option not in parameters:
+                    known = f"; known: {', '.join(parameters) or 'none'}"
+                    hint = did_you_mean(option, parameters) or known
+                    raise UsageError(f"{self._noun} {name}: unknown option {option!r}{hint}")
+                annotation = parameters[option].annotation
+                words, holds = OPTION_TYPES.get(getattr(annotation, "__name__", annotation), ANY)
+                if not holds(value):
+                    raise UsageError(
+                        f"{self._noun} {name}: {option} must be {words}, not {value!r}"
+                    )
 
     def _sole_class(self, module: ModuleType, name: str) -> type[Kind]:
         found = [
@@ -120,12 +172,39 @@ class Registry(Generic[Kind]):
         return found[0]
 
 
-def _guarded(name: str, load: Any) -> Any:
-    """Run a third party's import; whatever it raises is the user's to mend."""
+def contained(name: str, compute: Callable[[], Any], failing: str = "") -> Any:
+    """Run code of an extension, which may do anything short of ending the process.
+
+    What it prints goes to standard error, so that answers stay readable by programs.
+
+    Parameters
+    ----------
+    name : str
+        Of the extension, for the message.
+    compute : callable
+    failing : str
+        What it means that it fails, where that is not evident.
+
+    Raises
+    ------
+    UsageError
+        If it raises or exits: that is the user's to mend.
+    KeyboardInterrupt
+        With the name of what was at work.
+    """
     try:
-        return load()
+        with redirect_stdout(sys.stderr):
+            return compute()
+    except CodesignError:
+        raise
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(name) from None
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{name}{failing}: {type(error).__name__}: {error}") from error
+
+
+def _loaded(name: str, load: Callable[[], Any]) -> Any:
+    return contained(name, load, " cannot be loaded")
 
 
 EXTENSION_MODULE: Final = "codesign_extension_"
@@ -140,7 +219,7 @@ def module_of_file(path: Path) -> ModuleType:
     UsageError
         If there is no such file, or its import fails.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise UsageError(f"{path}: no such file")
     place = hashlib.sha256(path.resolve().as_posix().encode()).hexdigest()[:16]
     module_name = f"{EXTENSION_MODULE}{path.stem}_{place}"
@@ -151,7 +230,7 @@ def module_of_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:
-        _guarded(str(path), partial(spec.loader.exec_module, module))
+        _loaded(str(path), partial(spec.loader.exec_module, module))
     except UsageError:
         del sys.modules[module_name]
         raise

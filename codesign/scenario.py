@@ -1,6 +1,7 @@
 """From a study to a scenario: files read, degrees resolved, assumptions written down."""
 
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -17,18 +18,18 @@ from codesign.calibrated import (
 )
 from codesign.designs import Designs
 from codesign.draft_model import make_drafting
-from codesign.errors import UsageError
+from codesign.errors import UsageError, field
 from codesign.hardware import load_hardware
 from codesign.model.acceptance import constant_survival, decay_survival, measured_survival
 from codesign.model.arrays import FloatArray
 from codesign.model.quality import EPSILON
 from codesign.model.routing import GENERIC_ROUTER, RouterParameters, router_from_window_correlation
 from codesign.prediction import Scenario, predict
-from codesign.replica import resolve_replica
+from codesign.replica import Replica, resolve_replica
 from codesign.spec.architecture import Architecture, MixtureOfExperts
 from codesign.spec.draft import Acceptance
 from codesign.spec.hardware import Hardware
-from codesign.spec.load import validation_message
+from codesign.spec.load import faulty_places, validation_message
 from codesign.spec.study import RoutingChoice, Study
 
 DEFAULT_TRAINING_TOKENS: Final = 15e12
@@ -58,10 +59,16 @@ def build_scenario(
     UsageError, DataError
         If a name, a file, a degree or a figure is missing or wrong.
     """
-    reference = changed(load_architecture(study.reference), study.set)
-    calibration = calibration_of(study)
-    hardware = load_hardware(study.hardware)
-    draft_model = _draft_model(study.draft.model, reference)
+    with field("reference"):
+        published = load_architecture(study.reference)
+    with field("set"):
+        reference = changed(published, study.set)
+    with field("calibration"):
+        calibration = calibration_of(study)
+    with field("hardware"):
+        hardware = load_hardware(study.hardware)
+    with field("draft", "model"):
+        draft_model = _draft_model(study.draft.model, reference)
     longest = max(study.space.draft_tokens) if longest_draft is None else longest_draft
     mix = study.workload.target_batch_size
     policy = study.space.expert_width
@@ -69,9 +76,7 @@ def build_scenario(
     training = reference.training.tokens if reference.training else DEFAULT_TRAINING_TOKENS
     scenario = Scenario(
         reference=reference,
-        replica=resolve_replica(
-            hardware, study.deployment, reference, _first_gpus(study), draft_model
-        ),
+        replica=_replica(study, hardware, reference, _first_gpus(study), draft_model),
         batch_sizes=tuple(entry.batch_size for entry in mix),
         shares=tuple(entry.share for entry in mix),
         context=study.workload.context,
@@ -123,7 +128,9 @@ def changed(reference: Architecture, changes: dict[str, Any]) -> Architecture:
     try:
         return type(reference).from_data(data)
     except ValidationError as error:
-        raise UsageError(f"set: {validation_message(error)}") from None
+        named = (part for place in faulty_places(error) for part in place if part in changes)
+        with field(*islice(named, 1)):
+            raise UsageError(f"set: {validation_message(error)}") from None
 
 
 def _with_layers(reference: Architecture, layers: Any) -> dict[str, Any]:
@@ -180,7 +187,8 @@ def survival_of(acceptance: Acceptance, positions: int) -> FloatArray:
 def _quality_epsilon(study: Study) -> float:
     """Return the loss the study's own quality constraint gives up, or the default [nat/token]."""
     choice = study.constraints.get("quality")
-    return float(choice.get("epsilon", EPSILON)) if isinstance(choice, dict) else EPSILON
+    given = choice.get("epsilon") if isinstance(choice, dict) else None
+    return float(given) if isinstance(given, int | float) else EPSILON  # the constraint complains
 
 
 def _price(study: Study, hardware: Hardware) -> float | None:
@@ -189,6 +197,17 @@ def _price(study: Study, hardware: Hardware) -> float | None:
     if hardware.price is None:
         return None
     return (hardware.price.low + hardware.price.high) / 2
+
+
+def _replica(
+    study: Study,
+    hardware: Hardware,
+    reference: Architecture,
+    gpus: int,
+    draft: Architecture | None,
+) -> Replica:
+    with field("deployment"):
+        return resolve_replica(hardware, study.deployment, reference, gpus, draft)
 
 
 def _first_gpus(study: Study) -> int:
@@ -203,7 +222,7 @@ def _fitting(scenario: Scenario, study: Study, hardware: Hardware, longest: int)
     gpus = _first_gpus(study)
     draft = scenario.drafting.model if study.draft.kind == "model" else None
     while gpus <= MOST_GPUS:
-        replica = resolve_replica(hardware, study.deployment, scenario.reference, gpus, draft)
+        replica = _replica(study, hardware, scenario.reference, gpus, draft)
         candidate = replace(scenario, replica=replica)
         reference = predict(Designs.of_architecture(scenario.reference, longest), candidate)
         if float(reference.value("memory_bytes_per_gpu").max()) <= replica.memory_limit:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from codesign.errors import UsageError, did_you_mean
+from codesign.paths import exists, is_file, is_folder
 
 _HARDWARE: Final = """\
 # A profile of your own GPU. Every number has a unit and a source; leave out what you do not know.
@@ -66,7 +67,7 @@ def find_study(name_or_path: str) -> Path:
     UsageError
         If there is neither.
     """
-    if name_or_path in list_ablations() and not Path(name_or_path).is_file():
+    if name_or_path in list_ablations() and not is_file(name_or_path):
         raise UsageError(f"{name_or_path!r} is an ablation: codesign ablate {name_or_path}")
     return _find(name_or_path, "study", list_studies(), studies_folder())
 
@@ -79,14 +80,14 @@ def find_ablation(name_or_path: str) -> Path:
     UsageError
         If there is neither.
     """
-    if name_or_path in list_studies() and not Path(name_or_path).is_file():
+    if name_or_path in list_studies() and not is_file(name_or_path):
         raise UsageError(f"{name_or_path!r} is a study: codesign optimize --study {name_or_path}")
     return _find(name_or_path, "ablation", list_ablations(), studies_folder() / "ablations")
 
 
 def _find(name_or_path: str, noun: str, bundled: list[str], folder: Path) -> Path:
     path = Path(name_or_path)
-    if path.is_file():
+    if exists(path) and not is_folder(path):
         return path
     if name_or_path in bundled:
         return folder / f"{name_or_path}.yaml"

@@ -8,8 +8,8 @@ from codesign.further_axes import make_problem, make_variants
 from codesign.result import Result
 from codesign.search.engines import Progress, Run, search
 from codesign.search.plan import make_plan
-from codesign.spec.load import load_spec
 from codesign.spec.study import Study
+from codesign.spec.study_file import anchored, read_study
 from codesign.starters import find_study
 
 __all__ = ["load_study", "make_problem", "optimize", "plan", "question"]
@@ -23,7 +23,7 @@ def load_study(name_or_path: str | Path) -> Study:
     UsageError, DataError
         If there is neither, or it is not understood.
     """
-    return load_spec(find_study(str(name_or_path)), Study)
+    return read_study(find_study(str(name_or_path)))
 
 
 def optimize(
@@ -56,12 +56,13 @@ def optimize(
     """
     variants = make_variants(study, folder)
     front = front_objectives(variants.own.objectives)
+    kept = anchored(study, folder)
     findings = search(
-        variants, study.search, front, study.name, question(study), run or Run(), progress
+        variants, study.search, front, study.name, question(kept), run or Run(), progress
     )
     if findings.certified is not None:
-        return certified(study, findings, front)
-    return uncertified(study, findings)
+        return certified(kept, findings, front)
+    return uncertified(kept, findings)
 
 
 def plan(study: Study, *, folder: Path | None = None, workers: int = 1) -> str:

@@ -87,8 +87,11 @@ def test_an_unknown_name(greetings: Registry[object]) -> None:
     [
         ({"time": 2}, "greeting hello: unknown option 'time'; did you mean 'times'?"),
         ({"xyzzy": 2}, "greeting hello: unknown option 'xyzzy'; known: times"),
-        ({"times": "often"}, "greeting hello: invalid literal for int() with base 10: 'often'"),
-        ({"times": None}, "greeting hello: int() argument must be"),
+        ({"times": "often"}, "greeting hello: times must be a whole number, not 'often'"),
+        ({"times": None}, "greeting hello: times must be a whole number, not None"),
+        ({"times": 4.7}, "greeting hello: times must be a whole number, not 4.7"),
+        ({"times": True}, "greeting hello: times must be a whole number, not True"),
+        ({"times": "4"}, "greeting hello: times must be a whole number, not '4'"),
     ],
 )
 def test_wrong_options(

@@ -10,12 +10,14 @@ from codesign.ablation.evaluation import Plan, Setting, evaluate_case
 from codesign.ablation.journal import Journal
 from codesign.ablation.outcome import AblationResult
 from codesign.figure import find_figure
+from codesign.paths import is_file
 from codesign.prediction import Prediction
 from codesign.records import Record
 from codesign.search.executor import Shared, open_pool
 from codesign.spec.ablation import Ablation
 from codesign.spec.load import load_spec
 from codesign.spec.study import Study
+from codesign.spec.study_file import beside, read_study
 from codesign.starters import find_ablation, find_study
 
 Progress = Callable[[str, int, int], None]
@@ -45,10 +47,11 @@ def load_ablation(name_or_path: str | Path) -> tuple[Ablation, Path]:
     path = find_ablation(str(name_or_path))
     ablation = load_spec(path, Ablation)
     if isinstance(ablation.study, Study):
-        return ablation, path.parent
-    beside = path.parent / ablation.study
-    file = beside if beside.is_file() else find_study(ablation.study)
-    return ablation.model_copy(update={"study": load_spec(file, Study)}), file.parent
+        study = beside(ablation.study, path, ("study",))
+        return ablation.model_copy(update={"study": study}), path.parent
+    own = path.parent / ablation.study
+    file = own if is_file(own) else find_study(ablation.study)
+    return ablation.model_copy(update={"study": read_study(file)}), file.parent
 
 
 def ablate(
@@ -91,7 +94,7 @@ def ablate(
         find_figure(Prediction, name)
     study = ablation.study
     if isinstance(study, str):
-        study = load_spec(find_study(study), Study)
+        study = read_study(find_study(study))
     study = overridden(study, ablation.overrides)
     cases = cases_of(ablation, study)
     plan = Plan(ablation, folder)

@@ -5,14 +5,17 @@ import json
 import os
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from codesign.ablation.cases import Case
 from codesign.ablation.evaluation import Plan
 from codesign.errors import DataError, UsageError
+from codesign.paths import is_file, read_whole
 from codesign.records import Record
 from codesign.scenario import build_scenario
 from codesign.spec.study import Study
+
+MOST_BYTES: Final = 256 * 2**20
 
 
 class Journal:
@@ -67,16 +70,18 @@ class Journal:
     def _read(self) -> dict[str, Record]:
         if not self._path.is_file():
             return {}
-        whole, _, torn = self._path.read_bytes().rpartition(b"\n")
-        if torn:
-            os.truncate(self._path, len(whole) + 1 if whole else 0)
         try:
-            entries = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
-            return {entry["key"]: entry["row"] for entry in entries}
-        except (ValueError, KeyError, TypeError) as error:
+            content = read_whole(self._path, MOST_BYTES, "the journal of an ablation")
+            whole, _, torn = content.rpartition(b"\n")
+            entries = [json.loads(line) for line in whole.decode("utf-8").split("\n") if line]
+            rows = {entry["key"]: entry["row"] for entry in entries}
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise DataError(
                 f"{self._path}: not the journal of an ablation ({error}); run without --resume"
             ) from None
+        if torn:  # only now is it known to be one
+            os.truncate(self._path, len(whole) + 1 if whole else 0)
+        return rows
 
 
 def fingerprint(plan: Plan, case: Case) -> str:
@@ -97,4 +102,4 @@ def _extension_files(study: Study, folder: Path) -> list[Path]:
     for name, options in study.constraints.items():
         names += [name, *(options.values() if isinstance(options, dict) else ())]
     paths = [folder / name for name in names if isinstance(name, str)]
-    return [path for path in paths if path.is_file()]
+    return [path for path in paths if is_file(path)]

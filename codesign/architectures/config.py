@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from codesign.errors import DataError
+from codesign.paths import read_whole
 
 MAX_BYTES: Final = 16 * 2**20  # the largest published one seen has 3 MB of quantisation lists
 MAX_FIELD: Final = 10**8  # above any width, vocabulary or layer count; keeps products exact
@@ -172,12 +173,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
     """
     data: object
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise DataError(
-                f"{path}: too large to be a config.json ({size:,} > {MAX_BYTES:,} bytes)"
-            )
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_whole(path, MAX_BYTES, "a config.json"))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     except RecursionError:

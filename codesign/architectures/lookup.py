@@ -5,6 +5,7 @@ from typing import Final
 
 from codesign.architectures.readers import read_architecture
 from codesign.errors import UsageError, did_you_mean
+from codesign.paths import exists, is_file, is_folder
 from codesign.spec.architecture import Architecture
 from codesign.spec.load import load_spec
 
@@ -35,12 +36,12 @@ def load_architecture(name_or_path: str | Path) -> Architecture:
     128
     """
     path = Path(name_or_path)
-    if path.is_dir():
+    if is_folder(path):
         inside = path / "config.json"
-        if not inside.is_file():
+        if not is_file(inside):
             raise UsageError(f"{path}: a folder without a config.json")
         return read_architecture(inside)
-    if path.exists():
+    if exists(path):
         return load_spec(path, Architecture) if _is_yaml(path) else read_architecture(path)
     if _is_yaml(path) or path.suffix == ".json":
         raise UsageError(f"{path}: no such file")

@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
 from codesign.errors import DataError, UsageError, did_you_mean
+from codesign.paths import exists, is_folder, size_of_file
 from codesign.spec.calibration import SectionName
 from codesign.spec.section import Source
 
@@ -86,14 +87,24 @@ def read_files(
         raise UsageError(f"calibrate {section}: no file is given")
     readings = []
     for path in paths:
-        if not path.exists():
-            raise UsageError(f"{path}: no such file")
+        _check_readable(path)
         sample = Sample(path)
         reader = _forced(sample, section, options) or _detected(sample, section)
         data = reader.read(sample, options)
         source = Source(file=str(path), sha256=digest(path), format=reader.name)
         readings.append(Reading(source, data))
     return readings
+
+
+def _check_readable(path: Path) -> None:
+    """A file is read more than once, so it has to be one; some readers take folders."""
+    if not exists(path):
+        raise UsageError(f"{path}: no such file")
+    if not is_folder(path):
+        try:
+            size_of_file(path)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def _forced(

@@ -5,6 +5,7 @@ from pathlib import Path
 import yaml
 
 from codesign.errors import UsageError
+from codesign.paths import exists
 from codesign.spec.calibration import Calibration, SectionName
 from codesign.spec.load import load_spec
 from codesign.spec.section import Section
@@ -36,7 +37,7 @@ def save_section(path: Path, name: SectionName, section: Section) -> Calibration
     UsageError
         If the file is there but no calibration, or cannot be written.
     """
-    calibration = merged(load_calibration(path) if path.exists() else None, name, section)
+    calibration = merged(load_calibration(path) if exists(path) else None, name, section)
     text = yaml.safe_dump(calibration.to_data(), sort_keys=False, allow_unicode=True, width=100)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

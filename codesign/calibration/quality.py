@@ -4,10 +4,12 @@ Losses of different groups (data, tokenizer, recipe) are not comparable, so only
 a group are fitted, and the error that counts is that on a group the fit has not seen.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +20,14 @@ from codesign.errors import CalibrationError, DataError
 from codesign.model.arrays import FloatArray
 from codesign.model.quality import EFFECTIVE_PARAMETERS, Interval, Law
 from codesign.model.quality.laws import dense_loss, effective_parameters
+from codesign.paths import read_whole
 
 COLUMNS = ("group", "N", "k", "S", "d_expert", "d_shared", "total", "active", "D", "loss")
 """Columns the fit reads; others are left alone."""
 ZERO = ("S", "d_shared")
 """Columns in which zero means something."""
+
+MOST_BYTES: Final = 64 * 2**20
 
 BOUNDS = ((0.0, 0.0, 1.0), (3.0, 3.0, 1e5))
 """Bounds of theta, eta and E_m; published fits lie near .65, .3 and 107."""
@@ -93,13 +98,14 @@ def read_ablations(path: Path) -> pd.DataFrame:
         If the file is no CSV, a column is missing, or a number is missing or out of range.
     """
     try:
-        table = pd.read_csv(path)
+        raw = read_whole(path, MOST_BYTES, "a table of ablations")
+        table = pd.read_csv(BytesIO(raw), dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read as CSV: {error}") from error
     missing = [column for column in COLUMNS if column not in table.columns]
     if missing:
         raise DataError(f"{path}: missing columns: {', '.join(missing)}")
-    numbers: pd.DataFrame = table[list(COLUMNS[1:])].apply(pd.to_numeric, errors="coerce")
+    numbers: pd.DataFrame = table[list(COLUMNS[1:])].map(_number)
     values = numbers.to_numpy(dtype=np.float64)
     wrong = ~(np.isfinite(values) & (values >= 0)) | ((values == 0) & ~np.isin(COLUMNS[1:], ZERO))
     if wrong.any():
@@ -107,10 +113,18 @@ def read_ablations(path: Path) -> pd.DataFrame:
         name = COLUMNS[1 + column]
         kind = "zero or a positive number" if name in ZERO else "a positive number"
         raise DataError(
-            f"{path}, line {row + 2}: {name} must be {kind}, not {table[name].iloc[row]}"
+            f"{path}, line {row + 2}: {name} must be {kind}, not {table[name].iloc[row]!r}"
         )
     numbers["group"] = table["group"].astype(str)
     return numbers
+
+
+def _number(text: str) -> float:
+    """A number as it is written; whatever is none is NaN."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def fit_effective_parameters(

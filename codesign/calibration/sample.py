@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import lzma
 import re
+import struct
 import zipfile
 import zlib
 from functools import cached_property
@@ -22,6 +24,7 @@ _JSON_START: Final = re.compile(
 
 ZIP_FAULTS: Final = (
     zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, zlib.error,
+    lzma.LZMAError, OSError, struct.error,
 )  # fmt: skip
 """What Python's zip reader raises on broken, encrypted or exotic archives."""
 
@@ -196,7 +199,7 @@ def open_archive(path: Path) -> zipfile.ZipFile:
     """
     try:
         return zipfile.ZipFile(path)
-    except (*ZIP_FAULTS, OSError):
+    except ZIP_FAULTS:
         raise DataError(f"{path}: the zip data is cut off or broken") from None
 
 

@@ -25,9 +25,6 @@ LINK_SPREAD: Final = 0.3
 HOST_SPREAD: Final = 0.5e-3
 """The same for host time and SD overhead [s]."""
 
-DIMENSIONS: Final = {"us": "time", "ms": "time", "TB/s": "bandwidth", "GB/s": "bandwidth",
-                     "TFLOP/s": "compute"}  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Constant:
@@ -75,7 +72,7 @@ def in_si(value: float, unit: str) -> float:
     >>> in_si(3.04, "TB/s")
     3040000000000.0
     """
-    return value * UNITS[DIMENSIONS[unit]][unit]
+    return value * next(units[unit] for units in UNITS.values() if unit in units)
 
 
 def constants_of(replica: Replica) -> list[Constant]:

@@ -103,13 +103,15 @@ def init(
 ) -> None:
     """Write a commented starter file."""
     from codesign.errors import UsageError
+    from codesign.paths import exists
     from codesign.starters import starter_text
+    from codesign.whole_file import write_whole
 
     target = path or Path(f"{what.value}.yaml")
-    if target.exists() and not force:
+    if exists(target) and not force:
         raise UsageError(f"{target} exists; --force overwrites it")
     try:
-        target.write_text(starter_text(what.value), encoding="utf-8")
+        write_whole(target, starter_text(what.value))
     except OSError as error:
         raise UsageError(f"{target}: cannot be written ({error.strerror})") from None
     typer.echo(f"wrote {target}")

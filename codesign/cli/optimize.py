@@ -15,6 +15,7 @@ from codesign.cli.options import (
     FormatOption,
     build_study,
     study_command,
+    study_file,
 )
 
 
@@ -111,12 +112,15 @@ def optimize(
         "trials": trials, "seed": seed, "draws": draws, "sampler": sampler, "batch": batch,
         "axis": axis,
     }  # fmt: skip
-    study = build_study(flags, own)
-    folder = _folder(flags["study"])
+    from codesign.spec.study_file import located
+
+    study, file = build_study(flags, own), study_file(flags)
+    folder = file.parent if file is not None else None
     if dry_run:
         from codesign.study import plan
 
-        typer.echo(plan(study, folder=folder, workers=workers))
+        with located(file, study):
+            typer.echo(plan(study, folder=folder, workers=workers))
         return
     from codesign.cli.progress import progress_bars
     from codesign.report.files import write_result
@@ -128,15 +132,8 @@ def optimize(
         workers, cluster, storage, out, resume, partial(typer.echo, err=True),
         "all" if all_designs else "feasible", parquet,
     )  # fmt: skip
-    with progress_bars() as progress:
+    with located(file, study), progress_bars() as progress:
         result = answer(study, folder=folder, progress=progress, run=run)
     sys.stdout.write(render_result(result, format_.value))
     if out is not None:
         write_result(result, out, folder)
-
-
-def _folder(study: str | None) -> Path | None:
-    """Return what the paths of a study file are relative to."""
-    from codesign.starters import find_study
-
-    return find_study(study).parent if study else None

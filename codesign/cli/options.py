@@ -11,6 +11,8 @@ import typer
 from codesign.cli.completion import complete_architecture, complete_hardware, complete_study
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from codesign.spec.study import Study
 
 Flags = dict[str, Any]
@@ -182,12 +184,12 @@ def build_study(flags: Flags, extra: Flags | None = None) -> "Study":
     from pydantic import ValidationError
 
     from codesign.errors import UsageError
-    from codesign.spec.load import load_spec
     from codesign.spec.study import Study
-    from codesign.starters import find_study
+    from codesign.spec.study_file import read_study
 
     given = flags | (extra or {})
-    data = load_spec(find_study(given["study"]), Study).to_data() if given.get("study") else {}
+    file = study_file(flags)
+    data = read_study(file).to_data() if file is not None else {}
     for flag, path in FLAG_PATHS.items():
         if given.get(flag) is not None:
             _put(data, path, given[flag])
@@ -200,6 +202,13 @@ def build_study(flags: Flags, extra: Flags | None = None) -> "Study":
         return Study.from_data(data)
     except ValidationError as error:
         raise UsageError(_with_flags(error)) from None
+
+
+def study_file(flags: Flags) -> "Path | None":
+    """Return the file of ``--study``, if it was given; paths in it are relative to its folder."""
+    from codesign.starters import find_study
+
+    return find_study(flags["study"]) if flags["study"] else None
 
 
 def _put(data: dict[str, Any], path: tuple[str, ...], value: object) -> None:
@@ -264,7 +273,7 @@ def _add_bound(constraints: dict[str, Any], figure: str, bound: dict[str, object
     if isinstance(known, Bound):
         known = known.to_data()
     sides = known.items() if isinstance(known, dict) else ()
-    constraints[figure] = {k: v for k, v in sides if k in Bound.model_fields} | bound
+    constraints[figure] = dict(sides) | bound
 
 
 def _check_constraint(name: str, own: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from codesign.cli.options import Flags, Format, FormatOption, build_study, study_command
+from codesign.cli.options import Flags, Format, FormatOption, build_study, study_command, study_file
 
 
 @study_command
@@ -25,13 +25,15 @@ def predict(
     from codesign.prediction import predict as predict_designs
     from codesign.report.prediction_tables import render_prediction
     from codesign.scenario import build_scenario
+    from codesign.spec.study_file import located
 
     sizes = axis_option("--target-bs", flags["target_bs"], least=1)
     lengths = axis_option("--draft-tokens", flags["draft_tokens"])
     first = {"target_bs": str(sizes[0]) if sizes else None}
     study = build_study(flags | first)
     lengths = lengths or study.space.draft_tokens
-    scenario = build_scenario(study, longest_draft=max(*lengths, 1), batch_sizes=sizes)
+    with located(study_file(flags), study):
+        scenario = build_scenario(study, longest_draft=max(*lengths, 1), batch_sizes=sizes)
     designs = Designs.of_architecture(scenario.reference, np.array(lengths))
     prediction = predict_designs(designs, scenario)
     sys.stdout.write(render_prediction(prediction, format_.value))

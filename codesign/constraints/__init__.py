@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from codesign.errors import UsageError, did_you_mean
+from codesign.errors import NAME, UsageError, did_you_mean, field
 from codesign.figure import find_figure
 from codesign.model.arrays import FloatArray
 from codesign.prediction import FIGURES, Prediction
@@ -98,14 +98,16 @@ DIMENSIONS: Final = {"s": "time", "B": "size", "parameter": "count"}
 class _FigureBound(Constraint):
     """Limits of one figure, absolute or relative to the reference's."""
 
-    def __init__(self, name: str, bound: Bound) -> None:
-        figure = find_figure(Prediction, name)
+    def __init__(self, name: str, figure_name: str, bound: Bound) -> None:
+        figure = find_figure(Prediction, figure_name)
         self.name, self.unit = name, figure.unit
         self._figure = figure.name
         if bound.at_least is None and bound.at_most is None:
             raise UsageError(f"constraint {name}: give at_least or at_most")
-        self._at_least = self._limit(bound.at_least)
-        self._at_most = self._limit(bound.at_most)
+        with field("at_least"):
+            self._at_least = self._limit(bound.at_least)
+        with field("at_most"):
+            self._at_most = self._limit(bound.at_most)
 
     def _limit(self, written: float | str | None) -> tuple[float, bool] | None:
         """Return the number and whether it multiplies the reference's figure."""
@@ -172,23 +174,49 @@ def make_constraints(
     UsageError
         If a name, an option or a limit is not understood.
     """
-    merged = DEFAULT_CONSTRAINTS | dict(choices)
-    return [_make(name, choice, folder) for name, choice in merged.items() if choice is not False]
+    made: list[Constraint] = []
+    for name, choice in (DEFAULT_CONSTRAINTS | dict(choices)).items():
+        if choice is not False:
+            with field("constraints", name):
+                made += _make(name, choice, folder)
+    return made
 
 
-def _make(name: str, choice: ConstraintChoice, folder: Path | None) -> Constraint:
-    if isinstance(choice, Bound):
-        return _FigureBound(name, choice)
+def _make(name: str, choice: ConstraintChoice, folder: Path | None) -> list[Constraint]:
     if name.endswith(".py") or name in _REGISTRY.names():
-        return _REGISTRY.make(name, {} if choice is True else choice, folder)  # type: ignore[arg-type]
+        return _registered(name, choice, folder)
+    if isinstance(choice, Bound):
+        return [_FigureBound(name, name, choice)]
     if choice is True and name in DEFAULT_CONSTRAINTS:
         return _make(name, DEFAULT_CONSTRAINTS[name], folder)
-    figures = [*FIGURES, *(figure.alias for figure in FIGURES.values() if figure.alias)]
+    figures = _figure_names()
     if name in figures:
         for option in choice if isinstance(choice, dict) else ():
             if option not in Bound.model_fields:
                 hint = did_you_mean(option, Bound.model_fields)
-                raise UsageError(f"constraint {name}: unknown option {option!r}{hint}")
+                with field(option, NAME):
+                    raise UsageError(f"constraint {name}: unknown option {option!r}{hint}")
         raise UsageError(f"constraint {name}: give at_least or at_most, or false to remove it")
     hint = did_you_mean(name, [*_REGISTRY.names(), *figures])
-    raise UsageError(f"unknown constraint {name!r}{hint}; see 'codesign list constraints'")
+    with field(NAME):
+        raise UsageError(f"unknown constraint {name!r}{hint}; see 'codesign list constraints'")
+
+
+def _figure_names() -> list[str]:
+    return [*FIGURES, *(figure.alias for figure in FIGURES.values() if figure.alias)]
+
+
+def _registered(name: str, choice: ConstraintChoice, folder: Path | None) -> list[Constraint]:
+    """A constraint that has a file, and the limits set on the figure of the same name.
+
+    Limits come on top: ``top_k<=8`` leaves what guards against a small top_k in place.
+    """
+    options = choice.to_data() if isinstance(choice, Bound) else choice
+    options = options if isinstance(options, dict) else {}
+    limits = Bound.model_fields if name in _figure_names() else ()
+    sides = {side: options[side] for side in limits if side in options}
+    rest = {option: value for option, value in options.items() if option not in sides}
+    made = [_REGISTRY.make(name, rest, folder)]
+    if sides:
+        made.append(_FigureBound(f"{name}_limit", name, Bound.from_data(sides)))
+    return made

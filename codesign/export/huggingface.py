@@ -6,6 +6,7 @@ from typing import Any
 from codesign.architectures.config import Config, read_config
 from codesign.architectures.export import CLASS_DEFAULTS, export_config
 from codesign.export.served import Served
+from codesign.paths import is_file, is_folder
 
 
 def config_of(served: Served) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -26,6 +27,6 @@ def config_of(served: Served) -> tuple[dict[str, Any], tuple[str, ...]]:
 def _base(reference: str) -> Config | None:
     """The config.json that the study names, if it names one."""
     path = Path(reference)
-    if path.is_dir():
+    if is_folder(path):
         path = path / "config.json"
-    return read_config(path) if path.suffix == ".json" and path.is_file() else None
+    return read_config(path) if path.suffix == ".json" and is_file(path) else None

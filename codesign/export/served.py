@@ -1,9 +1,7 @@
 """What is to be served: the best design of a result, or the model of a study as it is."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
 
 import numpy as np
 from pydantic import ValidationError
@@ -12,20 +10,20 @@ from codesign.designs import AXES, Designs
 from codesign.errors import DataError, UsageError
 from codesign.further_axes import make_variants, varied
 from codesign.objectives import make_objective
+from codesign.paths import is_file, is_folder
 from codesign.prediction import Scenario
 from codesign.records import Record
-from codesign.result import SCHEMA
 from codesign.scenario import build_scenario, changed
 from codesign.search.problem import best_reference
 from codesign.search.space import DesignSpace
 from codesign.search.variants import Settings
 from codesign.spec.architecture import Architecture, shared_width_ratio
-from codesign.spec.load import load_spec, validation_message
+from codesign.spec.load import validation_message
 from codesign.spec.study import Study
+from codesign.spec.study_file import located, read_study
 from codesign.starters import find_study
+from codesign.stored import read_result
 from codesign.uncertainty.draws import Draws, draw_scenarios
-
-MOST_BYTES: Final = 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -110,16 +108,18 @@ def load_served(name_or_path: str) -> Served:
         If the file is no result.
     """
     path = Path(name_or_path)
-    if path.is_dir():
+    if is_folder(path):
         path = path / "result.json"
-        if not path.is_file():
+        if not is_file(path):
             raise UsageError(f"{path}: no such file; 'codesign optimize --out' writes one")
     if path.suffix == ".json":
         return _of_result(path)
-    if path.parent != Path() and not path.is_file():
+    if path.parent != Path() and not is_file(path):
         raise UsageError(f"{path}: no such result and no such study")
     file = find_study(name_or_path)
-    return serve_study(load_spec(file, Study), file.parent)
+    study = read_study(file)
+    with located(file, study):
+        return serve_study(study, file.parent)
 
 
 def serve_study(study: Study, folder: Path | None = None) -> Served:
@@ -139,26 +139,9 @@ def serve_study(study: Study, folder: Path | None = None) -> Served:
 
 
 def _of_result(path: Path) -> Served:
-    data = _read_json(path)
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise DataError(f"{path}: not a result: its schema is not {SCHEMA!r}")
+    data = read_result(path)
     try:
         study = Study.from_data(data["study"])
-        design = dict(data["best"]["design"])
-        design |= {axis: int(design[axis]) for axis in AXES}
     except ValidationError as error:
         raise DataError(f"{path}: study: {validation_message(error)}") from None
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: not a whole result: {type(error).__name__} {error}") from None
-    return Served.of(study, design)
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise DataError(f"{path}: larger than a result can be")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not valid JSON: {error}") from None
+    return Served.of(study, data["best"]["design"])

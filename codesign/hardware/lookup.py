@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from codesign.errors import UsageError, did_you_mean
+from codesign.paths import exists, is_folder
 from codesign.spec.hardware import Hardware
 from codesign.spec.load import load_spec
 
@@ -27,7 +28,7 @@ def load_hardware(name_or_path: str) -> Hardware:
         If there is neither, or the profile is not valid.
     """
     path = Path(name_or_path)
-    if path.is_file():
+    if exists(path) and not is_folder(path):
         return load_spec(path, Hardware)
     if path.parent != Path():  # a folder was named: no bundled profile is meant
         raise UsageError(f"{path}: no such file")

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from rich.table import Table as Grid
-from rich.text import Text
 
 from codesign.calibration.file import load_calibration
 from codesign.records import Record
@@ -80,20 +79,19 @@ def _error(parameter: Parameter) -> str:
 
 
 def _grid(table: Table) -> Grid:
-    """Texts, not strings: rich would take a unit in brackets for markup and drop it."""
     grid = Grid(box=None)
     for index, column in enumerate(table.columns):
         text = any(isinstance(row[index], str) for row in table.rows)
-        grid.add_column(Text(column), justify="left" if text else "right", overflow="fold")
+        grid.add_column(column, justify="left" if text else "right", overflow="fold")
     for row in table.rows:
         grid.add_row(*(_cell(cell) for cell in row))
     return grid
 
 
-def _cell(cell: Cell) -> Text:
+def _cell(cell: Cell) -> str:
     if cell is None:
-        return Text("-")
-    return Text(f"{cell:.4g}" if isinstance(cell, float) else str(cell))
+        return "-"
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
 def _notes(section: Section) -> Grid:
@@ -103,11 +101,11 @@ def _notes(section: Section) -> Grid:
     grid.add_column(overflow="fold")
     for source in section.sources:
         told = f"{source.file} ({source.format}, sha256 {source.sha256[:12]})"
-        grid.add_row("source", Text(told))
+        grid.add_row("source", told)
     for note in section.notes:
-        grid.add_row("note", Text(note))
+        grid.add_row("note", note)
     for key, reason in section.defaults.items():
-        grid.add_row("default", Text(f"{key}: {reason}"))
+        grid.add_row("default", f"{key}: {reason}")
     for warning in section.warnings:
-        grid.add_row("warning", Text(warning))
+        grid.add_row("warning", warning)
     return grid

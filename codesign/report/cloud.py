@@ -15,7 +15,7 @@ from codesign.model.arrays import FloatArray
 from codesign.prediction import FIGURES, Prediction, predict
 from codesign.report.rebuilt import Rebuilt
 from codesign.report.tables_answer import shown_roles
-from codesign.search.problem import Problem, expected
+from codesign.search.problem import Problem, expected, objective_values
 from codesign.search.space import DesignSpace
 
 MOST_SHOWN: Final = 50_000
@@ -101,7 +101,7 @@ def evaluate(problem: Problem, designs: Designs) -> Figures:
     samples = problem.sample(designs, objectives)
     columns = {}
     for each in objectives:
-        nominal = each.evaluate(prediction)
+        nominal = objective_values(each, prediction)
         if each.name in samples:
             columns[EXPECTED + each.name] = expected(each, nominal, samples)
         elif each.name not in FIGURES:

@@ -1,24 +1,21 @@
 """Results and reports as files, each whole or not at all."""
 
-import json
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
-from codesign.errors import DataError, UsageError
-from codesign.records import Record
+from codesign.errors import UsageError
+from codesign.paths import is_folder
 from codesign.report.comparison import Comparison
 from codesign.report.formats import to_csv, to_json
 from codesign.report.report import Report
 from codesign.report.tables_origin import study_yaml
-from codesign.result import SCHEMA, Result
+from codesign.result import Result
 from codesign.search.storage import JOURNAL
+from codesign.stored import RESULT, read_result
 from codesign.whole_file import write_whole
 
 FORMATS: Final = ("html", "md", "csv")
-RESULT: Final = "result.json"
-ENTRY: Final = ("design", "objectives", "constraints", "prediction")
 
 
 def write_result(result: Result, folder: Path, paths_from: Path | None = None) -> None:
@@ -54,50 +51,8 @@ def read_report(path: Path) -> Report:
     UsageError, DataError
         As `read_result`.
     """
-    folder = path if path.is_dir() else path.parent
+    folder = path if is_folder(path) else path.parent
     return Report(read_result(path), folder, folder / JOURNAL)
-
-
-def read_result(path: Path) -> Record:
-    """Read result.json, or the one in a folder.
-
-    Raises
-    ------
-    UsageError
-        If there is none.
-    DataError
-        If it is broken, or no result of this form.
-    """
-    file = path / RESULT if path.is_dir() else path
-    try:
-        result = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
-    except ValueError as error:
-        raise DataError(f"{file}: not JSON ({error})") from None
-    schema = result.get("schema") if isinstance(result, dict) else None
-    if schema != SCHEMA:
-        raise DataError(
-            f"{file}: not a result of codesign optimize (schema {schema}, not {SCHEMA})"
-        )
-    missing = _missing(result)
-    if missing:
-        raise DataError(f"{file}: cut short or changed by hand, it lacks {', '.join(missing)}")
-    return dict(result)
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
-
-
-def _missing(result: Record) -> list[str]:
-    """Fields without which nothing can be said."""
-    absent = [each.name for each in fields(Result) if each.name not in result]
-    for role in ("best", "reference", "throughput_best"):
-        entry = result.get(role)
-        held = entry if isinstance(entry, dict) else {}
-        absent += [f"{role}.{part}" for part in ENTRY if not isinstance(held.get(part), dict)]
-    return absent
 
 
 def write_report(

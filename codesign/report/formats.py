@@ -9,13 +9,26 @@ from typing import Any, Final
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from codesign.errors import printable, printable_lines
+
+FORMULA: Final = ("=", "+", "-", "@")
+"""What begins a formula in a spreadsheet; numbers are no text here."""
+
 NARROWEST = 100
 """Columns assumed where the output is no terminal."""
 
 
 def to_json(data: object) -> str:
     """Return JSON with a final line break; infinities and NaN are an error, never written."""
-    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    text = json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
+    return "\n".join(map(_as_escapes, text.split("\n"))) + "\n"
+
+
+def _as_escapes(line: str) -> str:
+    """What JSON leaves as it is, though no terminal should."""
+    if line.isprintable():
+        return line
+    return "".join(json.dumps(c)[1:-1] if printable(c) != c else c for c in line)
 
 
 def to_csv(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -34,17 +47,30 @@ def _flatten(value: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, 
         if isinstance(inner, Mapping):
             yield from _flatten(inner, f"{prefix}{key}.")
         elif not isinstance(inner, list):
-            yield f"{prefix}{key}", inner
+            yield f"{prefix}{key}", _inert(inner) if isinstance(inner, str) else inner
+
+
+def _inert(text: str) -> str:
+    """Text that no spreadsheet takes for a formula: with a quote before what begins one."""
+    text = printable_lines(text)
+    return f"'{text}" if text[:1] in FORMULA and text[1:] else text
+
+
+class _PlainConsole(Console):
+    """Takes text as it is: names come from files, and are neither markup nor escape sequences."""
+
+    def render_str(self, text: str, **_: Any) -> Text:
+        return Text(printable_lines(text))
 
 
 def to_text(*parts: RenderableType) -> str:
     """Return rich renderables as text, with colour on a terminal only."""
-    console = Console()
+    console = _PlainConsole()
     if not console.is_terminal:
-        console = Console(width=max(NARROWEST, console.width), no_color=True)
+        console = _PlainConsole(width=max(NARROWEST, console.width), no_color=True)
     with console.capture() as captured:
         for part in parts:
-            console.print(Text(part) if isinstance(part, str) else part)
+            console.print(part, highlight=False)
     return "\n".join(line.rstrip() for line in captured.get().split("\n"))
 
 
@@ -77,7 +103,7 @@ def shown(value: float | str | bool | None, unit: str = "-", digits: int = 4) ->
     if value is None:
         return "-"
     if isinstance(value, str):
-        return value
+        return printable(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     factor, name = UNITS.get(unit, (1.0, ""))

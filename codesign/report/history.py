@@ -9,6 +9,7 @@ from codesign.records import Record
 from codesign.report.charts import Axis, Chart, Series
 from codesign.report.result_charts import axis_of, scaled
 from codesign.search.record import SLOT
+from codesign.search.storage import BROKEN_JOURNAL
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -70,7 +71,7 @@ def _loaded(journal: Path, name: str) -> "Study | None":
     try:
         storage = JournalStorage(JournalFileBackend(str(journal)))
         return optuna.load_study(study_name=name, storage=storage)
-    except (OSError, ValueError, KeyError, AttributeError):
+    except (OSError, *BROKEN_JOURNAL):
         return None
 
 

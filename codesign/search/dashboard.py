@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial, create_trial
 
 from codesign.designs import Designs
 from codesign.objectives import Objective
-from codesign.search.problem import Problem
+from codesign.search.problem import Problem, objective_values
 from codesign.search.record import DASHBOARD_CONSTRAINTS
 from codesign.search.storage import Store
 from codesign.search.variants import Variants
@@ -94,7 +94,9 @@ def _front_plot(
         problem = variants.problem(index)
         prediction = problem.evaluate(designs).prediction
         for column, objective in zip(columns, front[:2], strict=True):
-            column += np.broadcast_to(objective.evaluate(prediction), designs.shape).tolist()
+            column += np.broadcast_to(
+                objective_values(objective, prediction), designs.shape
+            ).tolist()
         labels += [str({**row, **problem.settings}) for row in designs.rows()]
     figure = go.Figure(go.Scatter(x=columns[0], y=columns[1], mode="markers", text=labels))
     figure.update_layout(

@@ -14,7 +14,13 @@ from codesign.prediction import predict
 from codesign.records import Record, plain
 from codesign.search.enumerate import Enumeration
 from codesign.search.pareto import nondominated
-from codesign.search.problem import Problem, improvement, merit
+from codesign.search.problem import (
+    Problem,
+    improvement,
+    merit,
+    natural_step,
+    objective_values,
+)
 from codesign.uncertainty.draws import Draws
 from codesign.uncertainty.statistics import interval
 
@@ -137,7 +143,7 @@ class Decision:
             return None
         prediction = predict(self._designs, self.problem.scenario)
         certain = {
-            each.name: np.broadcast_to(each.evaluate(prediction), self._designs.shape)
+            each.name: np.broadcast_to(objective_values(each, prediction), self._designs.shape)
             for each in self.front
             if each.name not in contenders.samples
         }
@@ -189,14 +195,14 @@ class Decision:
         at_best = self.problem.evaluate(self.best).assessments
         for constraint in self.problem.constraints:
             champion = self.found.relaxed.get(constraint.name)
-            step = constraint.natural_step(at_best[constraint.name])
+            step = natural_step(constraint, at_best[constraint.name], self.best)
             if champion is None or step is None:
                 continue
             score = max(champion.score, self.found.best.score)
             rows.append(
                 {
                     "constraint": constraint.name,
-                    "step": plain(float(np.reshape(step, -1)[0])),
+                    "step": plain(step.reshape(-1)[0]),
                     "unit": constraint.unit,
                     "objective": plain(self._objective_of(score)),
                     "gain": improvement(score, self.found.best.score),

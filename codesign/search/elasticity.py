@@ -9,6 +9,7 @@ from codesign.designs import Designs
 from codesign.model.routing import window_correlation
 from codesign.objectives import Objective
 from codesign.prediction import Scenario, predict
+from codesign.search.problem import objective_values
 from codesign.uncertainty.draws import drawn
 from codesign.uncertainty.inputs import PUBLISHED_WINDOW
 
@@ -28,7 +29,7 @@ def elasticities(design: Designs, scenario: Scenario, objective: Objective) -> d
     """
 
     def value(changed: Scenario) -> float:
-        return float(np.reshape(objective.evaluate(predict(design, changed)), -1)[0])
+        return float(np.reshape(objective_values(objective, predict(design, changed)), -1)[0])
 
     base = value(scenario)
     if base == 0:

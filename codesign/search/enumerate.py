@@ -19,7 +19,14 @@ from codesign.search.champion import Champion
 from codesign.search.contenders import Contenders
 from codesign.search.executor import InProcess, Pool, Shared
 from codesign.search.pareto import Front
-from codesign.search.problem import Evaluation, Problem, expected, merit
+from codesign.search.problem import (
+    Evaluation,
+    Problem,
+    expected,
+    merit,
+    natural_step,
+    objective_values,
+)
 from codesign.search.variance import AxisVariance
 from codesign.search.variants import Variants
 from codesign.spec.study import ObjectiveChoice
@@ -228,9 +235,9 @@ def _compete(
         alone = at(evaluation.violations[constraint.name]) & ~feasible
         without = found.without.setdefault(constraint.name, Champion())
         without.challenge(designs, scores, alone, total)
-        step = constraint.natural_step(assessment)
+        step = natural_step(constraint, assessment, evaluation.designs)
         if step is not None:
-            near = alone & (at(assessment.slack) >= -at(np.asarray(step)))
+            near = alone & (at(assessment.slack) >= -at(step))
             relaxed = found.relaxed.setdefault(constraint.name, Champion())
             relaxed.challenge(designs, scores, near, total)
     kept = np.flatnonzero(feasible)
@@ -242,4 +249,4 @@ def _compete(
 
 def _nominal(objective: Objective, evaluation: Evaluation) -> FloatArray:
     values = evaluation.objectives.get(objective.name)
-    return objective.evaluate(evaluation.prediction) if values is None else values
+    return objective_values(objective, evaluation.prediction) if values is None else values

@@ -1,6 +1,6 @@
 """The problem both engines solve: objectives and constraints of designs, in one evaluation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Self
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from codesign.constraints import Assessment, Constraint
 from codesign.designs import Designs
-from codesign.errors import CodesignError, UsageError
+from codesign.errors import UsageError
 from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective
 from codesign.prediction import Prediction, Scenario, predict
+from codesign.registry import contained
 from codesign.search.space import DesignSpace
 from codesign.uncertainty.draws import NO_DRAWS, Draws
 from codesign.uncertainty.statistics import statistic
@@ -129,10 +130,7 @@ class Problem:
             If an objective or constraint of the user's own fails or returns nonsense.
         """
         prediction = predict(designs, self.scenario)
-        objectives = {
-            each.name: _checked(each.name, designs, partial(each.evaluate, prediction))
-            for each in self.objectives
-        }
+        objectives = {each.name: objective_values(each, prediction) for each in self.objectives}
         assessments = {each.name: self._assess(each, prediction) for each in self.constraints}
         return Evaluation(prediction, objectives, assessments)
 
@@ -161,11 +159,37 @@ class Problem:
 
     def _assess(self, constraint: Constraint, prediction: Prediction) -> Assessment:
         name, designs = constraint.name, prediction.designs
-        found = _contained(name, partial(constraint.assess, prediction, self.reference))
+        found = contained(name, partial(constraint.assess, prediction, self.reference))
         if not isinstance(found, Assessment):
             raise UsageError(f"{name}: returned {type(found).__name__}, not an Assessment")
         parts = (found.value, found.limit, found.slack)
         return Assessment(*(_numbers(name, designs, part) for part in parts))
+
+
+def objective_values(objective: Objective, prediction: Prediction) -> FloatArray:
+    """Return an objective at the values in use; its faults are the user's to mend, by name.
+
+    Raises
+    ------
+    UsageError
+        If it fails, or returns no finite number per design.
+    """
+    returned = contained(objective.name, partial(objective.evaluate, prediction))
+    return _numbers(objective.name, prediction.designs, returned)
+
+
+def natural_step(
+    constraint: Constraint, assessment: Assessment, designs: Designs
+) -> FloatArray | None:
+    """Return by how much a constraint is loosened to see what it costs; none: not at all.
+
+    Raises
+    ------
+    UsageError
+        As `objective_values`.
+    """
+    step = contained(constraint.name, partial(constraint.natural_step, assessment))
+    return None if step is None else _numbers(constraint.name, designs, step)
 
 
 def merit(objective: Objective, values: FloatArray) -> FloatArray:
@@ -189,9 +213,7 @@ def sample_objectives(
     for row, scenario in enumerate(draws.scenarios):
         prediction = predict(designs, scenario)
         for each in uncertain:
-            samples[each.name][row] = _checked(
-                each.name, designs, partial(each.evaluate, prediction)
-            )
+            samples[each.name][row] = objective_values(each, prediction)
     return samples
 
 
@@ -210,8 +232,7 @@ def best_reference(space: DesignSpace, objective: Objective, draws: Draws = NO_D
     scenario = space.scenario
     lengths = np.array(space.axes["draft_tokens"], dtype=np.float64)
     every = Designs.of_architecture(scenario.reference, lengths)
-    evaluate = partial(objective.evaluate, predict(every, scenario))
-    nominal = np.broadcast_to(_checked(objective.name, every, evaluate), every.shape)
+    nominal = np.broadcast_to(objective_values(objective, predict(every, scenario)), every.shape)
     scores = merit(
         objective, expected(objective, nominal, sample_objectives(every, (objective,), draws))
     )
@@ -219,25 +240,13 @@ def best_reference(space: DesignSpace, objective: Objective, draws: Draws = NO_D
     return predict(every.take(best), scenario)
 
 
-def _checked(name: str, designs: Designs, compute: Callable[[], object]) -> FloatArray:
-    """Run an objective; its faults are the user's to mend, by name."""
-    return _numbers(name, designs, _contained(name, compute))
-
-
-def _contained(name: str, compute: Callable[[], object]) -> object:
-    """Run an extension; whatever it raises is the user's to mend, by its name."""
-    try:
-        return compute()
-    except CodesignError:
-        raise
-    except Exception as error:
-        raise UsageError(f"{name}: {type(error).__name__}: {error}") from error
-
-
 def _numbers(name: str, designs: Designs, returned: object) -> FloatArray:
     """Return what an extension gave as an array, if it is a finite number for every design."""
     try:
-        values = np.asarray(returned, dtype=np.float64)
+        given = np.asarray(returned)
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"{type(returned).__name__} of {given.dtype} is none")
+        values = given.astype(np.float64)
         np.broadcast_to(values, designs.shape)
     except (TypeError, ValueError) as error:
         raise UsageError(

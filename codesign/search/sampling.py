@@ -13,6 +13,7 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import BaseSampler
 
 from codesign.errors import UsageError, did_you_mean
+from codesign.registry import contained
 
 TORCH_MISSING: Final = (
     "sampler gp needs PyTorch; its CPU build is enough:\n"
@@ -83,11 +84,11 @@ def _imported(path: str, seed: int) -> BaseSampler:
             "as optuna.samplers.CmaEsSampler"
         )
     try:
-        kind: Any = getattr(importlib.import_module(module_name), class_name)
+        module = contained(f"sampler {path}", lambda: importlib.import_module(module_name))
+        kind: Any = getattr(module, class_name)
+        if not (isinstance(kind, type) and issubclass(kind, BaseSampler)):  # and is not called
+            raise UsageError(f"sampler {path} is not an Optuna sampler")
         options = {"seed": seed} if "seed" in inspect.signature(kind).parameters else {}
-        sampler = kind(**options)
+        return kind(**options)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(f"sampler {path}: {error}") from error
-    if not isinstance(sampler, BaseSampler):
-        raise UsageError(f"sampler {path} is not an Optuna sampler")
-    return sampler

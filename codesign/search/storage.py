@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import optuna
+from optuna.exceptions import DuplicatedStudyError
 from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 from sqlalchemy import text
@@ -24,6 +25,12 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 JOURNAL: Final = "study.journal"
+
+BROKEN_JOURNAL: Final = (
+    ValueError, KeyError, AttributeError, TypeError, IndexError, RecursionError, AssertionError,
+    DuplicatedStudyError,
+)  # fmt: skip
+"""What Optuna raises while it replays a journal that is none, or broken inside."""
 
 STALE_AFTER: Final = 5.0
 """Age of a lock whose holder must be dead: it is held for one append [s]."""
@@ -81,7 +88,7 @@ def _journal(path: Path) -> Store:
         storage = JournalStorage(JournalFileBackend(str(path), lock_obj=lock))
     except OSError as error:
         raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
-    except (ValueError, KeyError, AttributeError) as error:
+    except BROKEN_JOURNAL as error:
         raise DataError(f"{path}: not a journal of Optuna, or broken inside ({error})") from error
     return Store(storage, str(path), lambda: _kernel_lock(path.with_name(f"{path.name}.driver")))
 

@@ -122,7 +122,7 @@ class Architecture(Spec):
     layers: PositiveCount
     vocab_size: PositiveCount
     tied_embeddings: bool = False
-    attention: Items[Attention]
+    attention: Items[Attention] = Field(min_length=1)
     moe: MixtureOfExperts | None = None
     dense: Items[DenseFeedForward] = ()
     block_norms: Count = 2

@@ -1,17 +1,26 @@
 """One calibration file: what was fitted to a user's own measurements, section by section."""
 
+from itertools import pairwise
 from typing import Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from codesign.spec.base import Fraction, Items, PositiveCount, Spec
 from codesign.spec.measured_times import LatencySection, ProfileSection
-from codesign.spec.section import Parameter, Section
+from codesign.spec.section import Parameter, Section, require_between
 
 VERSION: Final = "codesign.calibration/1"
 
 SectionName = Literal["routing", "acceptance", "latency", "profile", "quality"]
 AcceptanceForm = Literal["constant", "decay", "positions"]
+
+
+ROUNDING: Final = 1e-6
+"""By which rounded variances may add up to more than 1."""
+
+ROUTER_RANGES: Final = {
+    "popularity": (0.0, 1.0), "request": (0.0, 1.0), "recency": (0.0, 1.0), "decay": (1e-9, 1.0),
+}  # fmt: skip
 
 
 class LayerRouting(Spec):
@@ -38,6 +47,21 @@ class RoutingSection(Section):
     top_k: PositiveCount
     window_correlations: dict[str, Parameter] = Field(default_factory=dict)
     layers: Items[LayerRouting] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        """Hold the parameters to what a router can be: variances that add up to 1 at most."""
+        for name, (low, high) in ROUTER_RANGES.items():
+            require_between(self.parameters, name, low, high)
+        value = {name: parameter.value for name, parameter in self.parameters.items()}
+        parts = [value.get("popularity", 0.0), value.get("request", 0.0)]
+        if "recency" in value and "decay" in value:
+            parts.append(value["recency"] / value["decay"])
+        if sum(parts) > 1 + ROUNDING:
+            raise ValueError(
+                f"parameters: popularity + request + recency / decay is {sum(parts):g}, more than 1"
+            )
+        return self
 
 
 class AcceptanceGroup(Spec):
@@ -83,6 +107,16 @@ class AcceptanceSection(Section):
         """Largest draft length seen; positions beyond it are carried on [token]."""
         lengths = (group.draft_tokens or 0 for group in self.groups)
         return max(len(self.survival), *lengths, 0)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in ("rate", "first", "ratio"):
+            require_between(self.parameters, name, 0.0, 1.0)
+        if self.form == "positions" and not self.survival:
+            raise ValueError("form positions needs a survival")
+        if any(later > earlier for earlier, later in pairwise(self.survival)):
+            raise ValueError("survival per position cannot rise")
+        return self
 
 
 class QualitySection(Section):

@@ -8,11 +8,11 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from codesign.errors import UsageError
+from codesign.errors import NAME, Location, UsageError, printable
+from codesign.paths import read_whole
 from codesign.spec.base import Spec
 
 AnySpec = TypeVar("AnySpec", bound=Spec)
-Location = tuple[str | int, ...]
 Positions = dict[Location, yaml.Mark]
 
 MAX_BYTES = 4 * 2**20
@@ -46,18 +46,39 @@ def load_spec(path: Path, kind: type[AnySpec]) -> AnySpec:
     """
     data, positions = _read(path)
     if not isinstance(data, dict):
-        raise UsageError(f"{path}:1:1: a mapping of fields is expected, not {_shown(data)}")
+        raise _placed(f"{path}:1:1: a mapping of fields is expected, not {_shown(data)}")
     try:
         return kind.from_data(data)
     except ValidationError as error:
         lines = (_message(path, fault, positions) for fault in _faults(error))
-        raise UsageError("\n".join(dict.fromkeys(lines))) from None
+        raise _placed("\n".join(dict.fromkeys(lines))) from None
+
+
+def raw_data(path: Path) -> object:
+    """Return what a YAML file holds, as plain data that no rule was applied to.
+
+    Raises
+    ------
+    UsageError
+        If it is not YAML.
+    """
+    return _read(path)[0]
+
+
+def place_in(path: Path, location: Location) -> str:
+    """Return ``file:line:column`` of a field, as near as the file has it."""
+    return _place(path, location, _read(path)[1])
 
 
 def validation_message(error: ValidationError) -> str:
     """Say what is wrong with a spec that came from the command line: ``path: rule (value)``."""
     lines = (f"{_path(_location(fault))}: {_rule(fault)}" for fault in _faults(error))
     return "\n".join(dict.fromkeys(lines))
+
+
+def faulty_places(error: ValidationError) -> list[Location]:
+    """Return where the faults of a spec are."""
+    return [_location(fault) for fault in _faults(error)]
 
 
 def _faults(error: ValidationError) -> list[ErrorDetails]:
@@ -69,21 +90,26 @@ def _faults(error: ValidationError) -> list[ErrorDetails]:
 
 def _read(path: Path) -> tuple[object, Positions]:
     try:
-        raw = path.read_bytes()
+        raw = read_whole(path, MAX_BYTES, "a spec")
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
-    if len(raw) > MAX_BYTES:
-        raise UsageError(f"{path}: larger than a spec can be ({len(raw):,} > {MAX_BYTES:,} bytes)")
+        raise _placed(f"{path}: cannot be read ({error.strerror})") from None
     positions: Positions = {}
     try:
         loader = _CoreSchemaLoader(raw)
         node = loader.get_single_node()
         data = None if node is None else _construct(loader, node, (), positions, set())
     except (yaml.MarkedYAMLError, yaml.reader.ReaderError) as error:
-        raise UsageError(f"{path}:{_yaml_problem(error)}") from None
+        raise _placed(f"{path}:{_yaml_problem(error)}") from None
     except RecursionError:
-        raise UsageError(f"{path}: nested too deeply to be a spec") from None
+        raise _placed(f"{path}: nested too deeply to be a spec") from None
     return data, positions
+
+
+def _placed(message: str) -> UsageError:
+    """A complaint that says its own place: a study that names the file has nothing to add."""
+    error = UsageError(message)
+    error.at = None
+    return error
 
 
 def _yaml_problem(error: yaml.YAMLError) -> str:
@@ -113,8 +139,9 @@ def _construct(
             if not isinstance(key, str) or key in mapping:
                 problem = f"field {key!r} is given twice" if isinstance(key, str) else "bad key"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key_node.start_mark)
+            _check_printable(key_node)
             mapping[key] = _construct(loader, value_node, (*location, key), positions, seen)
-            positions[(*location, key, "")] = key_node.start_mark
+            positions[(*location, key, NAME)] = key_node.start_mark
         return mapping
     if isinstance(node, yaml.SequenceNode):
         return [
@@ -126,6 +153,7 @@ def _construct(
 
 def _scalar(loader: _CoreSchemaLoader, node: yaml.Node) -> object:
     """Build one value; whole numbers are decimal, a leading 0 is no octal sign (YAML 1.2)."""
+    _check_printable(node)
     try:
         if node.tag == "tag:yaml.org,2002:int":
             return int(node.value)
@@ -136,26 +164,38 @@ def _scalar(loader: _CoreSchemaLoader, node: yaml.Node) -> object:
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from None
 
 
+def _check_printable(node: yaml.Node) -> None:
+    """Refuse what the YAML standard lets through as an escape only: no name or path has it."""
+    lines = str(node.value).replace("\t", " ").split("\n")
+    if any(printable(line) != line for line in lines):
+        problem = f"{_shown(node.value)} has characters that are not printable"
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+
+
 def _location(fault: ErrorDetails) -> Location:
     """Where the fault is; an unknown field is reported by pydantic at its parent."""
     location: Location = tuple(fault["loc"])
     if fault["type"] == "unknown_field":
-        return (*location, fault["ctx"]["key"], "")
+        return (*location, fault["ctx"]["key"], NAME)
     return location
 
 
 def _message(path: Path, fault: ErrorDetails, positions: Positions) -> str:
     location = _location(fault)
+    return f"{_place(path, location, positions)}: {_path(location)}: {_rule(fault)}"
+
+
+def _place(path: Path, location: Location, positions: Positions) -> str:
     known: Location = ()
     for part in location:  # a union's tag is in no file, a missing field stands at its parent
         known = (*known, part) if (*known, part) in positions else known
     mark = positions.get(known)
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    return f"{path}:{line}:{column}: {_path(location)}: {_rule(fault)}"
+    return f"{path}:{line}:{column}"
 
 
 def _path(location: Location) -> str:
-    return ".".join(str(part) for part in location if part not in ("", "[key]")) or "(top)"
+    return ".".join(str(part) for part in location if part not in (NAME, "[key]")) or "(top)"
 
 
 def _rule(fault: ErrorDetails) -> str:
@@ -167,5 +207,5 @@ def _rule(fault: ErrorDetails) -> str:
 
 def _shown(value: object) -> str:
     text = ascii(value) if not isinstance(value, str) else f"'{value}'"
-    text = "".join(c if c.isprintable() else "?" for c in text)
+    text = printable(text)
     return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 3] + "..."

@@ -1,10 +1,16 @@
 """What every section of a calibration file says: parameters, where they come from, how good."""
 
+from collections.abc import Mapping
+from math import inf
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from codesign.errors import printable
 from codesign.spec.base import Count, Items, Spec
+
+Text = Annotated[str, AfterValidator(printable)]
+"""Words, often out of a measured file, that a terminal and this project's YAML take as they are."""
 
 
 class Parameter(Spec):
@@ -21,7 +27,7 @@ class Parameter(Spec):
 
     value: float
     standard_error: float | None = Field(default=None, ge=0)
-    unit: str = "-"
+    unit: Text = "-"
 
 
 class Source(Spec):
@@ -37,28 +43,28 @@ class Source(Spec):
         Name of the reader, as `--input-format` takes it.
     """
 
-    file: str
+    file: Text
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    format: str
+    format: Text
 
 
 class Residual(Spec):
     """How far the fit is from its data; `meaning` says of what and over what."""
 
     value: float = Field(ge=0)
-    unit: str = "-"
-    meaning: str
+    unit: Text = "-"
+    meaning: Text
 
 
 class Correlation(Spec):
     """Correlation of two parameters' errors."""
 
-    first: str
-    second: str
+    first: Text
+    second: Text
     value: float = Field(ge=-1, le=1)
 
 
-Cell = float | int | str | None
+Cell = float | int | Text | None
 
 
 class Table(Spec):
@@ -75,9 +81,9 @@ class Table(Spec):
         One cell per column; nothing where there is no value.
     """
 
-    name: str
-    title: str
-    columns: Items[str] = Field(min_length=1)
+    name: Text
+    title: Text
+    columns: Items[Text] = Field(min_length=1)
     rows: Items[Items[Cell]] = ()
 
     @model_validator(mode="after")
@@ -126,15 +132,31 @@ class Section(Spec):
     date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
     sources: Items[Source]
     samples: Count
-    samples_unit: str
+    samples_unit: Text
     residual: Residual | None = None
-    parameters: dict[str, Parameter] = Field(default_factory=dict)
+    parameters: dict[Text, Parameter] = Field(default_factory=dict)
     correlations: Items[Correlation] = ()
-    defaults: dict[str, str] = Field(default_factory=dict)
-    notes: Items[str] = ()
-    warnings: Items[str] = ()
+    defaults: dict[Text, Text] = Field(default_factory=dict)
+    notes: Items[Text] = ()
+    warnings: Items[Text] = ()
     tables: Items[Table] = ()
 
     def table(self, name: str) -> Table | None:
         """Return a table by its key, nothing where the section has none of that name."""
         return next((table for table in self.tables if table.name == name), None)
+
+
+def require_between(
+    parameters: Mapping[str, Parameter], name: str, low: float, high: float = inf
+) -> None:
+    """Hold a parameter, where it is given, to its range.
+
+    Raises
+    ------
+    ValueError
+        If it is out of it.
+    """
+    found = parameters.get(name)
+    if found is not None and not low <= found.value <= high:
+        limits = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
+        raise ValueError(f"parameters.{name}: must be {limits}, not {found.value:g}")

@@ -44,6 +44,19 @@ def check_draft_choice(written: str) -> str:
 AnyDraftChoice = Annotated[str, AfterValidator(check_draft_choice)]
 
 
+LONGEST_DRAFT = 1024
+"""Far above any draft; every length is a window of its own in the router's model."""
+
+
+def _check_lengths(values: tuple[int, ...]) -> tuple[int, ...]:
+    if values[-1] > LONGEST_DRAFT:
+        raise ValueError(f"a draft has at most {LONGEST_DRAFT:,} tokens, not {values[-1]:,}")
+    return values
+
+
+DraftLengths = Annotated[Axis, AfterValidator(_check_lengths)]
+
+
 class Space(Spec):
     """What is searched.
 
@@ -69,7 +82,7 @@ class Space(Spec):
     experts: Axis = parse_axis("8:128:8,144:256:16,288:512:32")
     top_k: Axis = parse_axis("1:16")
     shared_experts: Axis = parse_axis("0:4")
-    draft_tokens: Axis = parse_axis("0:8")
+    draft_tokens: DraftLengths = parse_axis("0:8")
     expert_width: WidthPolicy = "iso_active"
     widths: Axis | None = None
     fix: Items[Literal["experts", "top_k", "shared_experts"]] = ()

@@ -48,7 +48,7 @@ def _changed(tmp_path: Path, **fields: Any) -> str:
         (b'{"a":' * 100_000, "FILE: nested too deeply to be a config.json"),
         (
             b" " * (17 * 2**20),
-            "FILE: too large to be a config.json (17,825,792 > 16,777,216 bytes)",
+            "FILE: cannot be read (too large to be a config.json: 17,825,792 > 16,777,216 bytes)",
         ),
         (b"{}", "FILE: field model_type is missing"),
         (b'{"model_type": 3}', "FILE: field model_type is missing"),

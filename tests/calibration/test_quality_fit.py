@@ -109,10 +109,10 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("active", "3.3B", "line 3: active must be a positive number, not 3.3B"),
-        ("D", "0", "line 3: D must be a positive number, not 0.0"),
-        ("loss", "", "line 3: loss must be a positive number, not nan"),
-        ("S", "-1", "line 3: S must be zero or a positive number, not -1"),
+        ("active", "3.3B", "line 3: active must be a positive number, not '3.3B'"),
+        ("D", "0", "line 3: D must be a positive number, not '0'"),
+        ("loss", "", "line 3: loss must be a positive number, not ''"),
+        ("S", "-1", "line 3: S must be zero or a positive number, not '-1'"),
     ],
 )
 def test_a_bad_number_is_named(tmp_path: Path, column: str, value: str, message: str) -> None:

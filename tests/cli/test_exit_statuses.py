@@ -217,7 +217,7 @@ MOE = {
         (b"[" * 100_000, "config.json: "),
         (
             b'{"x": "' + b"a" * 17 * 2**20 + b'"}',
-            "config.json: too large to be a config.json (17,825,801 > 16,777,216 bytes)",
+            "config.json: cannot be read (too large to be a config.json: 17,825,801 > 16,777,216",
         ),
         (b"{}", "config.json: "),
         (json.dumps(MOE | {"model_type": "nope"}).encode(), "config.json: "),

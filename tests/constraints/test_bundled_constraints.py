@@ -1,5 +1,6 @@
 """Every bundled constraint, and bounds on figures, keep to the contract and mean what they say."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ class TestMemory(ConstraintContract):
         return only("memory")
 
     def tighter(self) -> Constraint:
-        return only("memory", Bound(at_most="40 GiB"))
+        return only("memory_bytes_per_gpu", Bound(at_most="40 GiB"))
 
 
 class TestDivisibility(ConstraintContract):
@@ -92,7 +93,7 @@ BOUNDS: list[tuple[str, Bound, Bound]] = [
     ),
     ("sd_tpot", Bound(at_most="1x"), Bound(at_most="0.9x")),
     ("sd_speedup", Bound(at_least=1.5), Bound(at_least=2.0)),
-    ("memory", Bound(at_most="80 GiB"), Bound(at_most="40 GiB")),
+    ("memory_bytes_per_gpu", Bound(at_most="80 GiB"), Bound(at_most="40 GiB")),
     ("experts", Bound(at_least=16), Bound(at_least=128)),
     ("tpot", Bound(at_most="100 ms"), Bound(at_most="15 ms")),
     ("total_params", Bound(at_most="40B"), Bound(at_most="20B")),
@@ -216,7 +217,11 @@ def test_a_bound_has_two_sides_and_names_the_nearer() -> None:
         ("qualty", True, "unknown constraint 'qualty'; did you mean 'quality'?"),
         ("quality", {"epsilan": 1}, "constraint quality: unknown option 'epsilan'; did you mean"),
         ("memory", {"limit": 1}, "constraint memory: unknown option 'limit'; known: none"),
-        ("quality", {"epsilon": "much"}, "constraint quality: could not convert string to float"),
+        ("quality", {"epsilon": "much"}, "constraint quality: epsilon must be a finite"),
+        ("quality", {"at_most": 1}, "constraint quality: unknown option 'at_most'; known: epsilon"),
+        ("quality", {"epsilon": math.nan}, "constraint quality: epsilon must be a finite number"),
+        ("top_k", {"minimum": 4.7}, "constraint top_k: minimum must be a whole number, not 4.7"),
+        ("top_k", {"minimum": True}, "constraint top_k: minimum must be a whole number, not True"),
         ("quality", {"level": 2}, "constraint quality: level must lie between 0 and 1 (2)"),
         ("none.py", True, "none.py: no such file"),
     ],
@@ -231,6 +236,21 @@ def test_options_reach_the_constraint() -> None:
     designs = Designs.of(128, 5, 0, 3, 768)
     assert slack(only("top_k", {"minimum": 6}), designs) == [-1]
     assert slack(only("top_k", True), designs) == [1]
+
+
+@pytest.mark.parametrize("name", ["top_k", "expert_width", "memory"])
+def test_a_limit_on_a_figure_leaves_the_guard_of_the_same_name(name: str) -> None:
+    limits: dict[str, float | str] = {"top_k": 8.0, "expert_width": 512.0, "memory": "60 GiB"}
+    made = make_constraints({**NO_DEFAULTS, name: Bound(at_most=limits[name])})
+    assert [each.name for each in made] == [name, f"{name}_limit"]
+    [guard] = make_constraints(NO_DEFAULTS | {name: True})
+    assert type(made[0]) is type(guard)
+
+
+def test_a_guard_and_a_limit_have_their_own_options() -> None:
+    guard, limit = make_constraints({**NO_DEFAULTS, "top_k": {"minimum": 6, "at_most": 7}})
+    designs = Designs.of(128, 5, 0, 3, 768)
+    assert (slack(guard, designs), slack(limit, designs)) == ([-1], [2])
 
 
 def test_false_removes_and_true_restores() -> None:

@@ -11,10 +11,11 @@ import pytest
 from codesign.cli import main
 from codesign.errors import DataError, UsageError
 from codesign.records import Record
-from codesign.report.files import read_result, write_report, write_result
+from codesign.report.files import write_report, write_result
 from codesign.report.formats import to_json
 from codesign.report.report import Report
 from codesign.result import Certificate, Result
+from codesign.stored import read_result
 
 
 @pytest.fixture
@@ -56,7 +57,9 @@ def test_what_is_no_result_is_refused(tmp_path: Path) -> None:
 def test_a_result_cut_by_hand_says_what_it_lacks(folder: Path, result: Record) -> None:
     del result["verdict"], result["best"]["prediction"]
     (folder / "result.json").write_text(to_json(result), encoding="utf-8")
-    with pytest.raises(DataError, match=r"it lacks verdict, best\.prediction"):
+    with pytest.raises(
+        DataError, match=r"(?s)cut short.*verdict: field required.*best\.prediction: field"
+    ):
         read_result(folder)
 
 

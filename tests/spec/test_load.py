@@ -326,7 +326,7 @@ def test_words_and_numbers_are_those_of_yaml_1_2(tmp_path: Path) -> None:
 def test_a_file_that_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         load_spec(tmp_path, Study)
-    assert str(caught.value) == f"{tmp_path}: cannot be read (Is a directory)"
+    assert str(caught.value) == f"{tmp_path}: cannot be read (a folder, not a file)"
     absent = tmp_path / "none.yaml"
     with pytest.raises(UsageError) as caught:
         load_spec(absent, Study)
@@ -336,7 +336,7 @@ def test_a_file_that_is_no_file(tmp_path: Path) -> None:
 def test_a_file_too_large_to_be_a_spec(tmp_path: Path) -> None:
     path = tmp_path / "large.yaml"
     path.write_text("# " + "x" * MAX_BYTES + "\n" + MINIMAL)
-    with pytest.raises(UsageError, match="larger than a spec can be"):
+    with pytest.raises(UsageError, match="too large to be a spec"):
         load_spec(path, Study)
 
 
@@ -360,7 +360,7 @@ def test_a_file_that_is_no_text(tmp_path: Path, raw: bytes) -> None:
 def test_values_are_shown_without_control_characters(tmp_path: Path) -> None:
     found = complaint(tmp_path, MINIMAL + 'routing: "a\\e[31mb"\n')
     assert "\x1b" not in found
-    assert "('a?[31mb')" in found
+    assert found.endswith("'a\\x1b[31mb' has characters that are not printable")
 
 
 WORDS = [

@@ -8,7 +8,7 @@ from codesign.calibration.acceptance_readers.counts import (
     objects,
     survival_of_histogram,
 )
-from codesign.calibration.accepted.records import AcceptanceRecord
+from codesign.calibration.accepted.records import MOST_DRAFT_TOKENS, AcceptanceRecord
 from codesign.calibration.detect import Reader
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.sample import Sample
@@ -38,13 +38,17 @@ def _record(item: dict[str, Any], file: str) -> AcceptanceRecord:
         raise DataError(f"{file}: {COUNTERS[0]} is 0")
     survival: tuple[float, ...] = ()
     histogram = item.get(HISTOGRAM)
-    if isinstance(histogram, dict) and all(key.isdecimal() for key in histogram):
-        steps = [0.0] * (max(map(int, histogram)) + 1)
+    if isinstance(histogram, dict) and all(map(_is_position, histogram)):
+        steps = [0.0] * (max(map(int, histogram), default=0) + 1)
         for accepted_tokens, count in histogram.items():
             steps[int(accepted_tokens)] = number(count, HISTOGRAM, file)
         if sum(steps):
             survival = survival_of_histogram(steps)
     return counted(file, file, drafts, drafted, accepted, survival)
+
+
+def _is_position(key: str) -> bool:
+    return key.isdecimal() and len(key) < 6 and int(key) <= MOST_DRAFT_TOKENS
 
 
 def _average(value: object, name: str, file: str) -> float:

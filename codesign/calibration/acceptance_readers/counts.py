@@ -1,5 +1,6 @@
 """Records from counts, refusing what cannot be one."""
 
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -38,11 +39,25 @@ def number(value: object, what: str, where: str) -> float:
     """
     try:
         found = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise DataError(f"{where}: {what} is not a number: {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(f"{where}: {what} is not a number: {reprlib.repr(value)}") from None
     if not 0 <= found <= LARGEST_COUNT:
         raise DataError(f"{where}: {what} cannot be {found:g}")
     return found
+
+
+def whole(value: object, what: str, where: str) -> int:
+    """Return a whole number; one with a fraction is refused, not rounded.
+
+    Raises
+    ------
+    DataError
+        If it is none.
+    """
+    found = number(value, what, where)
+    if not found.is_integer():
+        raise DataError(f"{where}: {what} must be a whole number, not {found:g}")
+    return int(found)
 
 
 def shares(values: Iterable[object], where: str) -> tuple[float, ...]:

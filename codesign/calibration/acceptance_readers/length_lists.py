@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import yaml
 
-from codesign.calibration.acceptance_readers.counts import number, shares
+from codesign.calibration.acceptance_readers.counts import number, shares, whole
 from codesign.calibration.accepted.records import AcceptanceRecord
 from codesign.calibration.detect import Reader
 from codesign.calibration.options import CalibrationOptions
@@ -112,12 +112,12 @@ def _read_csv(sample: Sample, _: CalibrationOptions) -> tuple[AcceptanceRecord, 
     records = []
     for index, row in enumerate(rows, start=2):
         where = f"{file}, line {index}"
-        draft = number(row[columns[0]], columns[0], where)
+        draft = whole(row.get(columns[0]), columns[0], where)
         if draft == 0:
             continue
         name = " ".join(str(row[column]) for column in NAME_COLUMNS if row.get(column))
-        length = number(row[columns[1]], columns[1], where)
-        records.append(_run(int(draft), length, where, file, name or "all"))
+        length = number(row.get(columns[1]), columns[1], where)
+        records.append(_run(draft, length, where, file, name or "all"))
     return tuple(records)
 
 

@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from codesign.calibration.acceptance_readers.counts import number
+from codesign.calibration.acceptance_readers.counts import (
+    number,
+    whole,
+)
 from codesign.calibration.accepted.records import AcceptanceData, AcceptanceRecord, Counter, Scrape
 from codesign.calibration.detect import Reader
 from codesign.calibration.options import CalibrationOptions
@@ -106,7 +109,7 @@ def _read_sglang(sample: Sample, _: CalibrationOptions) -> tuple[AcceptanceData,
         if name == SGLANG:
             lengths.append(number(value, name, where))
         elif name == "sglang:spec_num_steps":
-            steps.add(int(number(value, name, where)))
+            steps.add(whole(value, name, where))
     lengths = [length for length in lengths if length > 0]
     if not lengths:
         raise CalibrationError(f"{where}: {SGLANG} is 0: speculative decoding was off")

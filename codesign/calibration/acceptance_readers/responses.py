@@ -10,6 +10,7 @@ from codesign.calibration.acceptance_readers.counts import (
     number,
     objects,
     survival_of_histogram,
+    whole,
 )
 from codesign.calibration.accepted.records import AcceptanceRecord
 from codesign.calibration.detect import Reader
@@ -68,7 +69,7 @@ def _vllm_request(fields: Fields, where: str, file: str) -> AcceptanceRecord:
     length = fields.get("num_spec_tokens")
     return _request(
         where, file, drafts, drafted, accepted, fields.get("acceptance_histogram"),
-        int(number(length, "num_spec_tokens", where)) or None if length is not None else None,
+        whole(length, "num_spec_tokens", where) or None if length is not None else None,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from codesign.calibration.acceptance_readers.counts import (
     Fields,
     number,
     objects,
+    whole,
 )
 from codesign.calibration.accepted.records import AcceptanceRecord
 from codesign.calibration.detect import Reader
@@ -60,7 +61,7 @@ def _record(item: Fields, length: float, where: str, file: str) -> AcceptanceRec
     info = item.get("server_info")
     server = info if isinstance(info, dict) else item
     steps, branches = (
-        int(number(server[name], name, where)) if server.get(name) is not None else None
+        whole(server[name], name, where) if server.get(name) is not None else None
         for name in ("speculative_num_steps", "speculative_eagle_topk")
     )
     warnings = [f"{where}: SGLang states an average: no counts, no acceptance by position"]

@@ -67,7 +67,7 @@ def _merged(records: Sequence[AcceptanceRecord]) -> Group:
     weight = np.array([record.drafts for record in curves], dtype=np.float64)
     survival, error = _weighted_survival(curves, weight)
     scatter = _scatter(counted)
-    error = scatter * np.sqrt(survival * (1.0 - survival) / max(weight.sum(), 1.0))
+    error = scatter * np.sqrt(np.maximum(survival * (1.0 - survival), 0.0) / max(weight.sum(), 1.0))
     length = 1.0 + accepted / drafts
     spread = _length_variance(survival) if curves else _between(counted)
     length_error = None if spread is None else scatter * float(np.sqrt(spread / drafts))

@@ -3,6 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
+
+from codesign.errors import DataError
+
+MOST_DRAFT_TOKENS: Final = 1024
+"""Far above any draft; what is fitted per position stays small."""
 
 Counter = dict[str, float]
 """Of one engine: drafts, drafted, accepted, emitted, and accepted per position by its number."""
@@ -33,6 +39,11 @@ class AcceptanceRecord:
     series : str
         Name of the list it belongs to, where a file has several.
     notes, warnings : tuple of str
+
+    Raises
+    ------
+    DataError
+        If more positions are drafted than in any draft.
     """
 
     label: str
@@ -46,6 +57,14 @@ class AcceptanceRecord:
     series: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        positions = max(self.draft_tokens or 0, len(self.survival))
+        if positions > MOST_DRAFT_TOKENS:
+            raise DataError(
+                f"{self.label}: {positions:,} tokens drafted at a time are more than "
+                f"{MOST_DRAFT_TOKENS:,}: no draft is that long"
+            )
 
     @property
     def length(self) -> float:

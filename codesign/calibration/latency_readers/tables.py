@@ -146,12 +146,19 @@ def _read_steps(sample: Sample, options: CalibrationOptions) -> list[LatencyData
     return observations
 
 
+def _whole(cells: Mapping[str, str], name: str, where: str, *, zero: bool = False) -> int:
+    value = _needed(cells, name, where, zero=zero)
+    if not value.is_integer():
+        raise DataError(f"{where}: {name} must be a whole number, not {value:g}")
+    return int(value)
+
+
 def _read_kernel(sample: Sample, options: CalibrationOptions) -> list[LatencyData]:
     rows, unit = _rows(sample)
     found: list[LatencyData] = []
     for where, cells in rows:
-        tokens, seconds = (_needed(cells, name, where) for name in ("tokens", "time"))
-        found.append(KernelTime(where, int(tokens), seconds * unit))
+        tokens, seconds = _whole(cells, "tokens", where), _needed(cells, "time", where)
+        found.append(KernelTime(where, tokens, seconds * unit))
     return found
 
 
@@ -182,7 +189,7 @@ def _read_drafts(sample: Sample, options: CalibrationOptions) -> list[LatencyDat
 
 
 def _draft_run(where: str, cells: Mapping[str, str]) -> DraftRun:
-    drafted = _needed(cells, "draft_tokens", where, zero=True)
+    drafted = _whole(cells, "draft_tokens", where, zero=True)
     length = number(cells, "length", where, zero=False)
     text = cells.get("acceptance", "")
     share = number({"acceptance": text.rstrip(" %")}, "acceptance", where)
@@ -199,7 +206,7 @@ def _draft_run(where: str, cells: Mapping[str, str]) -> DraftRun:
         length = 1.0
     return DraftRun(
         where,
-        int(drafted),
+        drafted,
         _needed(cells, "rate", where),
         length,
         number(cells, "batch_size", where, zero=False) or 1.0,

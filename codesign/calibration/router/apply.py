@@ -42,6 +42,11 @@ def calibrated_router(section: RoutingSection, fallback: RouterParameters) -> Ro
     fallback : RouterParameters
         For the context of tokens where only popularity was measured. What a fit assumed, because
         its trace did not tell, is the generic router's.
+
+    Raises
+    ------
+    ValueError
+        If no router has these parameters.
     """
     value = {name: parameter.value for name, parameter in section.parameters.items()}
     popularity = value.get("popularity", float(GENERIC_ROUTER.popularity))
@@ -49,4 +54,6 @@ def calibrated_router(section: RoutingSection, fallback: RouterParameters) -> Ro
     if not value.keys() & set(CONTEXT):
         return router_beside(popularity, skew, replace(fallback, groups=1, groups_per_token=1))
     context = [value.get(name, float(getattr(GENERIC_ROUTER, name))) for name in CONTEXT]
+    if "popularity" not in value:  # what is assumed gives way to what was measured
+        popularity = max(min(popularity, 1.0 - context[0] - context[1] / context[2]), 0.0)
     return RouterParameters(popularity, context[0], context[1], context[2], skew)

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from codesign.architectures import load_architecture
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.router.trace import ExpertCounts, RoutingData, RoutingTrace
 from codesign.errors import CalibrationError, DataError, UsageError
 from codesign.spec.architecture import Architecture
+
+MOST_EXPERTS: Final = 8192
+"""What is counted per expert, layer and group of sequences has to fit into memory."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,10 @@ def model_facts(data: Sequence[RoutingData], options: CalibrationOptions) -> Mod
     for item in data:
         experts = _agreed("experts", experts, _experts_of(item), item.label)
         top_k = _agreed("experts per token", top_k, _top_k_of(item), item.label)
+    if experts is not None and experts > MOST_EXPERTS:
+        raise DataError(f"{data[0].label}: {experts:,} experts; up to {MOST_EXPERTS:,} are fitted")
+    if experts is not None and top_k is not None and top_k > experts:
+        raise DataError(f"{data[0].label}: top-{top_k} of {experts} experts cannot be")
     return ModelFacts(experts, top_k, model)
 
 

@@ -1,5 +1,6 @@
 """Expert ids in numpy files, read piece by piece: never unpickled, never whole."""
 
+import io
 import math
 import shutil
 import tempfile
@@ -15,9 +16,12 @@ from numpy.typing import NDArray
 
 from codesign.calibration.router.trace import ArraySelections, Ids, RowRange, Selections
 from codesign.calibration.sample import ZIP_FAULTS
+from codesign.calibration.stream import ALWAYS_ALLOWED, LARGEST_EXPANSION
 from codesign.errors import DataError
 
-HEADER_FAULTS: Final = (ValueError, EOFError, SyntaxError, TypeError, tokenize.TokenError)
+HEADER_FAULTS: Final = (
+    ValueError, EOFError, SyntaxError, TypeError, RecursionError, MemoryError, tokenize.TokenError,
+)  # fmt: skip
 """What numpy raises on a broken header, which is a Python literal."""
 
 WHOLE_BYTES: Final = 32 << 20
@@ -71,7 +75,12 @@ def open_npy(path: Path) -> Opened:
 
 def open_member(archive: zipfile.ZipFile, name: str, where: str) -> Opened:
     """Open one array of a .npz file, unpacked to a temporary file if it is large."""
-    size = archive.getinfo(name).file_size
+    member_info = archive.getinfo(name)
+    size, packed = member_info.file_size, member_info.compress_size
+    if size > ALWAYS_ALLOWED and size > LARGEST_EXPANSION * packed:
+        raise DataError(
+            f"{where}: {packed:,} bytes of zip expand to {size:,}, which no routing does"
+        )
     try:
         with archive.open(name) as member:
             unpacked = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the selections
@@ -92,8 +101,12 @@ def small_array(archive: zipfile.ZipFile, name: str, where: str) -> NDArray[Any]
     if archive.getinfo(name).file_size > WHOLE_BYTES:
         raise DataError(f"{where}: {name} is too large")
     try:
-        with archive.open(name) as member:
-            array: NDArray[Any] = npy.read_array(member, allow_pickle=False)
+        stream = io.BytesIO(archive.read(name))
+        shape, _, dtype = read_header(stream, f"{where}: {name}")
+        if math.prod(shape) * dtype.itemsize > len(stream.getvalue()):
+            raise DataError(f"{where}: {name} is cut off")
+        stream.seek(0)
+        array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
     except (*ZIP_FAULTS, *HEADER_FAULTS) as error:
         raise DataError(f"{where}: {name} cannot be read: {error}") from None
     return array

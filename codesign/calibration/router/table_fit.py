@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from codesign.calibration.router.apply import router_beside
 from codesign.calibration.router.estimate import GENERIC
 from codesign.calibration.router.expected import ExpectedRouting
 from codesign.calibration.router.fit import fit_context, fit_popularity
@@ -16,7 +17,7 @@ from codesign.calibration.router.trace import LocalityTable
 from codesign.errors import CalibrationError
 from codesign.model.arrays import FloatArray
 from codesign.model.latent_router import unique_experts
-from codesign.model.routing import RouterParameters
+from codesign.model.routing import GENERIC_ROUTER, RouterParameters
 
 _CHANGE: Final = 1e-3
 
@@ -84,8 +85,9 @@ def _context(
     names = ("request", "recency", "decay")
     if len(lags) < 3 or lags != list(range(1, len(lags) + 1)):
         reason = "needs overlaps at lags 1, 2, 3 or more"
-        generic = (GENERIC["request"], GENERIC["recency"], GENERIC["decay"])
-        return generic, dict.fromkeys(names, reason)
+        generic = router_beside(float(popularity[0]), 0.0, GENERIC_ROUTER)
+        request, recency, decay = (float(getattr(generic, name)) for name in names)
+        return (request, recency, decay), dict.fromkeys(names, reason)
     context = fit_context(correlation, popularity, np.ones(len(lags)))
     parts = (context.request, context.recency, context.decay)
     request, recency, decay = (float(part[0]) for part in parts)
