@@ -196,10 +196,9 @@ def _price(study: Study, scenario: Scenario) -> str:
     price = scenario.replica.hardware.price
     if price is None:
         return f"price: {scenario.replica.hardware.name} has none; cost is not computed"
-    return (
-        f"price: {(price.low + price.high) / 2:.4g} USD per GPU-hour, the middle of "
-        f"{price.low:g}-{price.high:g} ({price.source})"
-    )
+    middle = (price.low + price.high) / 2
+    where = "" if price.low == price.high else f", the middle of {price.low:g}-{price.high:g}"
+    return f"price: {middle:.4g} USD per GPU-hour{where} ({price.source})"
 
 
 def _quality(scenario: Scenario) -> str:

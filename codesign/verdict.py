@@ -46,7 +46,8 @@ def verdict(
         better = low > 0
     else:
         gain = best["objectives"][objective.name] / own - 1.0 if own else 0.0
-        limits, qualifier = None, " (point estimate, not weighed against uncertainty)"
+        limits = None
+        qualifier = " (point estimate: uncertainty not weighed, quality by the laws' mean)"
         better = sign * gain > POINT_TIE or not own
     name = design_name(best["design"])
     violated = [name for name, each in reference["constraints"].items() if not each["feasible"]]

@@ -1,21 +1,16 @@
 """Tables of an ablation: variants, mechanisms, and what they mean."""
 
 from collections.abc import Sequence
-from textwrap import fill
 from typing import Final
-
-from rich.table import Table
 
 from codesign.ablation import AblationResult
 from codesign.records import Record
 from codesign.report.formats import shown, to_csv, to_json, to_text
 from codesign.report.glossary import label, unit
+from codesign.report.grids import Grid
 
 WORDS: Final = ("variant", "design", "mechanism", "term", "status")
 """Columns of text; all others are numbers."""
-
-HEADING: Final = 12
-"""Longest line of a heading [character]."""
 
 READING: Final = (
     "shapley: what it contributes to {figure}, averaged over all orders of adding the terms; the "
@@ -34,9 +29,7 @@ def render_ablation(result: AblationResult, form: str) -> str:
     if form == "markdown":
         return to_markdown(result)
     parts = [_title(result)]
-    tables: list[Table] = [
-        _rich(title, columns, rows) for title, columns, rows in spoken_tables(result)
-    ]
+    tables = [_grid(title, columns, rows) for title, columns, rows in spoken_tables(result)]
     notes = [_reading(result)] if result.mechanisms() else []
     return to_text(*parts, *tables, *notes)
 
@@ -127,23 +120,15 @@ def _contribution_cells(row: Record, figure: str) -> dict[str, str]:
     return line
 
 
-def _rich(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A name that stands in several rows is written once; long headings break at their words."""
-    table = Table(title=title, title_justify="left", box=None)
-    for heading in columns:
-        words = heading in WORDS
-        title = fill(heading.replace("_", " "), HEADING)
-        table.add_column(
-            title,
-            justify="left" if words else "right",
-            no_wrap=heading != "variant",
-            overflow="fold",
-        )
-    before = ""
-    for name, *cells in rows:
-        table.add_row("" if name == before else name, *cells)
+def _grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
+    """A name that stands in several rows is written once."""
+    cells, before = [], ""
+    for name, *others in rows:
+        cells.append(["" if name == before else name, *others])
         before = name
-    return table
+    words = [place for place, heading in enumerate(columns) if heading in WORDS]
+    names = 2 if "mechanism" in columns or "term" in columns else 1
+    return Grid(title, [c.replace("_", " ") for c in columns], cells, text=words, names=names)
 
 
 def _line(cells: Sequence[str]) -> str:

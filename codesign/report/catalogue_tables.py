@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from rich.table import Table
 
 from codesign.ablation import load_ablation
 from codesign.ablation.terms import TERMS
@@ -21,6 +20,7 @@ from codesign.objectives import list_objectives, objective_class
 from codesign.prediction import FIGURES
 from codesign.records import Record, plain
 from codesign.report.formats import to_csv, to_json, to_text
+from codesign.report.grids import Grid
 from codesign.spec.architecture import Architecture
 from codesign.spec.load import load_spec
 from codesign.spec.precision import BYTES_PER_ELEMENT
@@ -28,6 +28,15 @@ from codesign.spec.study import Study
 from codesign.starters import find_ablation, find_study, list_ablations, list_studies
 
 RIDGE_HARDWARE: Final = "h100-sxm"
+
+HEADINGS: Final = {
+    "memory_gib": "GiB",
+    "tb_per_s": "TB/s",
+    "bf16_tflops": "bf16 TFLOP/s",
+    "fp8_tflops": "fp8 TFLOP/s",
+    "usd_per_hour": "USD/h",
+}
+"""Where a column's name is not how its unit is written."""
 
 
 def render_list(what: str, form: str) -> str:
@@ -38,18 +47,12 @@ def render_list(what: str, form: str) -> str:
     return to_csv(rows) if form == "csv" else to_text(_table(rows))
 
 
-def _table(rows: list[Record]) -> Table:
-    table = Table(box=None)
-    for column in rows[0]:
-        number = any(isinstance(row[column], int | float) for row in rows)
-        table.add_column(
-            column.replace("_", " "),
-            justify="right" if number else "left",
-            no_wrap=column == "name",  # it is there to be copied
-        )
-    for row in rows:
-        table.add_row(*("-" if cell is None else str(cell) for cell in row.values()))
-    return table
+def _table(rows: list[Record]) -> Grid:
+    headings = [HEADINGS.get(column, column.replace("_", " ")) for column in rows[0]]
+    cells = [["-" if cell is None else str(cell) for cell in row.values()] for row in rows]
+    text = [n for n, column in enumerate(rows[0])
+            if not any(isinstance(row[column], int | float) for row in rows)]  # fmt: skip
+    return Grid("", headings, cells, text)
 
 
 def _hardware_rows() -> list[Record]:

@@ -92,6 +92,10 @@ SIGNED: Final = ("gain", "difference")
 """Units of differences, shown with their sign."""
 
 
+ROUNDING: Final = 1e-12
+"""A difference below this is what arithmetic left of none."""
+
+
 def shown(value: float | str | bool | None, unit: str = "-", digits: int = 4) -> str:
     """Return a value with its unit, as a table shows it.
 
@@ -107,6 +111,8 @@ def shown(value: float | str | bool | None, unit: str = "-", digits: int = 4) ->
     if isinstance(value, bool):
         return "yes" if value else "no"
     factor, name = UNITS.get(unit, (1.0, ""))
+    if unit in SIGNED and abs(value) < ROUNDING:
+        value = 0
     number = _number(value * factor if factor != 1.0 else value, digits)
     sign = "+" if unit in SIGNED and value > 0 else ""
     return f"{sign}{number}{'' if name in ('', '×') else ' '}{name}"

@@ -64,7 +64,7 @@ MEANINGS: Final[dict[str, str]] = {
 """Where the model's own words need its symbols."""
 
 CONSTRAINTS: Final[dict[str, str]] = {
-    "quality": "quality (cautious loss)",
+    "quality": "quality (cautious loss)",  # a quantile over laws and their errors
     "memory": "memory per GPU",
     "divisibility": "divisibility (violations)",
     "expert_width": "expert width (rounding)",
@@ -162,9 +162,25 @@ def better(name: str) -> str | None:
     return FIGURES[full].better if full in FIGURES else None
 
 
-def constraint_label(name: str) -> str:
-    """Return the title of a constraint."""
+def constraint_label(name: str, *, drawn: bool = True) -> str:
+    """Return the title of a constraint; without draws quality is another figure."""
+    if name == "quality" and not drawn:
+        return "quality (mean loss of the laws)"
     return CONSTRAINTS.get(name) or label(name)
+
+
+def statistic_label(statistic: str) -> str:
+    """Return what a statistic over the draws is called.
+
+    Examples
+    --------
+    >>> statistic_label("mean"), statistic_label("q05"), statistic_label("cvar10")
+    ('expected', '5 % quantile of the draws', 'mean of the worst 10 % of draws')
+    """
+    kind, share = statistic.rstrip("0123456789"), statistic.lstrip("abcdefghijklmnopqrstuvwxyz")
+    if kind == "q":
+        return f"{int(share)} % quantile of the draws"
+    return "expected" if kind == "mean" else f"mean of the worst {int(share)} % of draws"
 
 
 def input_label(name: str) -> str:

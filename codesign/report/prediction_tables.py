@@ -1,13 +1,10 @@
 """Tables of a prediction."""
 
-from textwrap import fill
-
-from rich.table import Table
-
 from codesign.prediction import FIGURES, Prediction
 from codesign.records import Record, prediction_rows
 from codesign.regimes import pays_no_more_from
 from codesign.report.formats import shown, to_csv, to_json, to_text
+from codesign.report.grids import Grid
 
 COLUMNS = {
     "batch_size": "B",
@@ -59,21 +56,15 @@ def _pays_until(prediction: Prediction) -> str:
     return "; ".join(lines)
 
 
-def _figures(rows: list[Record]) -> Table:
-    table = Table(
-        title="Speculative decoding, times in ms",
-        title_justify="left",
-        box=None,
-        padding=(0, 1, 0, 0),
-    )
-    for heading in COLUMNS.values():
-        table.add_column(fill(heading, 9), justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(_cell(row, name) for name in COLUMNS))
-    return table
+def _figures(rows: list[Record]) -> Grid:
+    cells = [[_cell(row, name) for name in COLUMNS] for row in rows]
+    title, headings = "Speculative decoding, times in ms", [*COLUMNS.values()]
+    return Grid(title, headings, cells, text=[headings.index("regime")], names=2, gap=1)
 
 
 def _cell(row: Record, name: str) -> str:
+    if name == "regime" and row["draft_tokens"] == 0:
+        return "-"  # nothing is verified
     if name in ("batch_size", "draft_tokens", "regime"):
         return str(row[name])
     if name == "break_even_acceptance" and row[name] > 1:
@@ -84,27 +75,19 @@ def _cell(row: Record, name: str) -> str:
     return text
 
 
-def _components(rows: list[Record]) -> Table:
+def _components(rows: list[Record]) -> Grid:
     """Where the time of the decode step and the verify pass goes."""
-    table = Table(title="Components, decode / verify in ms", title_justify="left", box=None)
-    table.add_column("B", justify="right")
-    table.add_column("K", justify="right")
     names = list(rows[0]["components"]["decode"])
-    for name in names:
-        table.add_column(name.replace("_", " "), justify="right", overflow="fold")
+    cells = []
     for row in rows:
         decode, verify = row["components"]["decode"], row["components"]["verify"]
-        cells = (f"{decode[n] * 1e3:.2f} / {verify[n] * 1e3:.2f}" for n in names)
-        table.add_row(str(row["batch_size"]), str(row["draft_tokens"]), *cells)
-    return table
+        times = (f"{decode[n] * 1e3:.2f} / {verify[n] * 1e3:.2f}" for n in names)
+        cells.append([str(row["batch_size"]), str(row["draft_tokens"]), *times])
+    headings = ["B", "K", *(name.replace("_", " ") for name in names)]
+    return Grid("Components, decode / verify in ms", headings, cells, text=(), names=2)
 
 
-def assumption_list(assumptions: tuple[str, ...]) -> Table:
+def assumption_list(assumptions: tuple[str, ...]) -> Grid:
     """Return every assumption, topic by topic."""
-    table = Table(title="Assumptions", title_justify="left", box=None, show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for line in assumptions:
-        topic, _, sentence = line.partition(": ")
-        table.add_row(topic, sentence)
-    return table
+    cells = [line.partition(": ")[::2] for line in assumptions]
+    return Grid("Assumptions", ["", ""], cells, text=(0, 1))

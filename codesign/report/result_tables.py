@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal
-
-from rich.table import Table as Grid
 
 from codesign.records import Record
 from codesign.report.cells import Cell, Table, sentence_text
 from codesign.report.formats import to_csv, to_json, to_text
+from codesign.report.grids import Grid
 from codesign.report.prediction_tables import assumption_list
 from codesign.report.sentences import certificate, expected_objective, reasons
 from codesign.report.tables_answer import constraints_table, designs_table, front_table
@@ -59,7 +57,7 @@ def _headline(result: Record) -> str:
         certificate_line(result),
         *(sentence_text(each) for each in reasons(result)),
     ]
-    if result["on_bounds"]:
+    if result["on_bounds"] and result["certificate"]["kind"] != "exact":  # else among the reasons
         edges = ", ".join(result["on_bounds"])
         lines.append(f"on the bound of its axis: {edges}; widen it and see")
     best, throughput = result["best"], result["throughput_best"]
@@ -91,7 +89,7 @@ def _worth_measuring(result: Record) -> Table:
 
 
 def _parts(made: Table) -> tuple[Grid | str, ...]:
-    return (_grid(made), f"{made.note}\n")
+    return (_grid(made), f"{made.note}\n") if made.note else (_grid(made),)
 
 
 def _grid(made: Table) -> Grid:
@@ -100,14 +98,10 @@ def _grid(made: Table) -> Grid:
     title = made.title
     if len(rows) < len(made.rows):
         title += f" ({len(rows)} evenly spaced; all with --format json or csv)"
-    grid = Grid(title=title, title_justify="left", box=None)
-    for n in kept:
-        number = any(row[n].is_number for row in rows)
-        justify: Literal["left", "right"] = "right" if number else "left"
-        grid.add_column(made.columns[n].title, justify=justify, overflow="fold", no_wrap=number)
-    for row in rows:
-        grid.add_row(*(row[n].text if row[n].value is not None else "-" for n in kept))
-    return grid
+    cells = [[row[n].text if row[n].value is not None else "-" for n in kept] for row in rows]
+    headings = [made.columns[n].title for n in kept]
+    words = [place for place, n in enumerate(kept) if not any(row[n].is_number for row in rows)]
+    return Grid(title, headings, cells, text=words)
 
 
 def _spaced(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:

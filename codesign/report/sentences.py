@@ -4,7 +4,14 @@ import re
 
 from codesign.records import Record
 from codesign.report.cells import Cell, Sentence, cell, look_up, pointer
-from codesign.report.glossary import better, constraint_label, input_label, label, unit
+from codesign.report.glossary import (
+    better,
+    constraint_label,
+    input_label,
+    label,
+    statistic_label,
+    unit,
+)
 
 WORTH_NOTHING = 1e-6
 """Value of information that is rounding, not a gain."""
@@ -97,7 +104,9 @@ def expected_objective(result: Record, which: str = "best") -> Sentence:
     if result["interval"] is None:
         return (value, " (values in use)")
     limits = _interval(result, "interval", which, unit=unit(objective), digits=3)
-    return (value, " (5–95\u00a0%: ", *limits, ")")
+    statistic = result["study"]["objectives"][0].get("statistic", "mean")
+    named = "" if statistic == "mean" else f"{statistic_label(statistic)}; "
+    return (value, f" ({named}5–95\u00a0%: ", *limits, ")")
 
 
 def objective_detail(result: Record) -> Sentence:
@@ -177,12 +186,13 @@ def _obstacle(result: Record) -> Sentence:
     )
     if not result["binding"]:
         return (f"No constraint keeps a better design out{edge}",)
-    row = result["binding"][0]
-    others = len(result["binding"]) - 1
-    more = f"; {others} more constraint{'s' * (others > 1)} bind{'s' * (others == 1)}"
+    row, *others = result["binding"]
+    drawn = result["study"]["uncertainty"]["draws"] > 0
+    named = [constraint_label(other["constraint"], drawn=drawn) for other in others]
+    more = f"; {' and '.join(named)} bind{'s' * (len(named) == 1)} too"
     design = row["design_without"]
     return (
-        f"It stops at the limit on {constraint_label(row['constraint'])}: without it ",
+        f"It stops at the limit on {constraint_label(row['constraint'], drawn=drawn)}: without it ",
         cell(result, "binding", 0, "design_without", "experts"), " experts, top-",
         cell(result, "binding", 0, "design_without", "top_k"), " with K = ",
         Cell(design["draft_tokens"], pointers=(_without("draft_tokens"),)),

@@ -7,6 +7,7 @@ from codesign.report.glossary import (
     constraint_label,
     label,
     meaning,
+    statistic_label,
     unit,
 )
 
@@ -59,11 +60,18 @@ def designs_table(result: Record) -> Table:
 
 def _objective_rows(result: Record, roles: list[str]) -> list[Row]:
     rows: list[Row] = []
-    for choice in result["best"]["objectives"]:
+    drawn, first = result["interval"] is not None, result["verdict"]["objective"]
+    for choice, asked in zip(
+        result["best"]["objectives"], result["study"]["objectives"], strict=True
+    ):
         cells = [cell(result, role, "objectives", choice, unit=unit(choice)) for role in roles]
         versus = change(result, ("best", "objectives", choice), ("reference", "objectives", choice))
-        rows.append([f"{label(choice)}, expected", *cells, versus, "over the draws"])
-    if result["interval"] is None:
+        if choice == first and drawn:  # the verdict's own: the mean of the gains, draw by draw
+            versus = cell(result, "verdict", "gain", unit="gain", digits=2)
+        kind = statistic_label(asked.get("statistic", "mean")) if drawn else "at the values in use"
+        how = "over the draws" if drawn else "nothing was drawn"
+        rows.append([f"{label(choice)}, {kind}", *cells, versus, how])
+    if not drawn:
         return rows
     name = result["interval"]["objective"]
     for end, words in enumerate(("5 % of draws below", "95 % of draws below")):
@@ -122,13 +130,17 @@ def constraints_table(result: Record) -> Table:
     rows = []
     for name, standing in result["best"]["constraints"].items():
         kind = "share" if name == "expert_width" else standing["unit"]
+        title = constraint_label(name, drawn=result["study"]["uncertainty"]["draws"] > 0)
+        if kind == "nat/token":  # said once, not in every cell
+            title, kind = f"{title} [{kind}]", "-"
         at_best = [
             cell(result, "best", "constraints", name, key, unit=kind)
             for key in ("value", "limit", "slack")
         ]
         met = result["reference"]["constraints"][name]["feasible"]
         rows.append([
-            constraint_label(name), *at_best, "met" if met else "violated",
+            title, at_best[0], _sense(standing), *at_best[1:],
+            "met" if met else "violated",
             *_price(result, prices.get(name), kind), *_lifted(result, binding.get(name)),
         ])  # fmt: skip
     unpriced = " Prices were not computed: the space was sampled." if not prices else ""
@@ -136,7 +148,7 @@ def constraints_table(result: Record) -> Table:
         "constraints",
         "Constraints, and what each costs",
         {
-            "constraint": "", "value": "best", "limit": "limit", "slack": "slack",
+            "constraint": "", "value": "best", "sense": "", "limit": "limit", "slack": "slack",
             "reference": "reference", "step": "loosened by", "gain": "gains",
             "gain_without": "gains without it",
         },
@@ -144,6 +156,12 @@ def constraints_table(result: Record) -> Table:
         "Slack is what is left before the limit; the gain is of the first objective, if this one "
         "constraint were loosened by the step, or lifted." + unpriced,
     )  # fmt: skip
+
+
+def _sense(standing: Record) -> str:
+    """Which side of its limit a value has to be on: slack is the distance to it from there."""
+    above = standing["value"] - standing["limit"]
+    return "≥" if abs(standing["slack"] - above) < abs(standing["slack"] + above) else "≤"
 
 
 def _price(result: Record, place: int | None, kind: str) -> Row:

@@ -119,8 +119,9 @@ def test_reasons_where_nothing_stands_in_the_way(result: Record) -> None:
 
 
 def test_reasons_where_several_constraints_bind(result: Record) -> None:
-    result["binding"] = [result["binding"][0]] * 3
-    assert said(reasons(result)[1]).endswith("; 2 more constraints bind")
+    first = result["binding"][0]
+    result["binding"] = [first, *(first | {"constraint": c} for c in ("memory", "sd_tpot"))]
+    assert said(reasons(result)[1]).endswith("; memory per GPU and TPOT with SD bind too")
 
 
 def test_an_input_worth_a_rounding_error_is_not_recommended(result: Record) -> None:

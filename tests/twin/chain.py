@@ -140,7 +140,9 @@ class Twin:
         for mixer in mixers(model):
             window = self.scenario.context
             kept = window if mixer.window is None else min(window, mixer.window)
-            elements = kept * Exactly.mpf(mixer.cached + mixer.index_cached) / min(cut, mixer.shards)
+            elements = (
+                kept * Exactly.mpf(mixer.cached + mixer.index_cached) / min(cut, mixer.shards)
+            )
             total += mixer.layers * (elements + Exactly.mpf(mixer.state) / cut)
         return total * sequences * size(precision.kv_cache)
 

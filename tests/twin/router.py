@@ -324,5 +324,3 @@ def largest_of(ranks: int) -> tuple[Any, Any]:
         Exactly.quad(lambda x: x * density(x), cuts),
         Exactly.quad(lambda x: x * x * density(x), cuts),
     )
-
-
