@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
 from math import inf
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
 
@@ -112,8 +113,7 @@ class Registry(Generic[Kind]):
         for attribute in inspect.get_annotations(self._base):
             if not hasattr(made, attribute):
                 raise UsageError(f"{self._noun} {name}: its class must say what its {attribute} is")
-        for attribute in SHOWN:
-            text = getattr(made, attribute)
+            text = getattr(made, attribute) if attribute in SHOWN else "-"
             if not isinstance(text, str) or not text or printable(text) != text:
                 raise UsageError(
                     f"{self._noun} {name}: its {attribute} must be printable text, not {text!r}"
@@ -127,7 +127,8 @@ class Registry(Generic[Kind]):
             try:
                 return construct()
             except (TypeError, ValueError) as error:
-                raise UsageError(f"{self._noun} {name}: {error}") from error
+                place = _line_of_extension(error)
+                raise UsageError(f"{self._noun} {name}: {error}{place}") from error
 
         made: Kind = contained(f"{self._noun} {name}", checked)
         return made
@@ -195,12 +196,32 @@ def contained(name: str, compute: Callable[[], Any], failing: str = "") -> Any:
     try:
         with redirect_stdout(sys.stderr):
             return compute()
-    except CodesignError:
-        raise
+    except CodesignError as error:
+        place = _line_of_extension(error)
+        if not place:
+            raise
+        placed = type(error)(f"{name}{failing}: {error}{place}")
+        placed.at = error.at
+        raise placed from error
     except KeyboardInterrupt:
         raise KeyboardInterrupt(name) from None
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{name}{failing}: {type(error).__name__}: {error}") from error
+        place = _line_of_extension(error)
+        raise UsageError(f"{name}{failing}: {type(error).__name__}: {error}{place}") from error
+
+
+def _line_of_extension(error: BaseException) -> str:
+    """Return `` (file:line)`` of where an extension's own code was; nothing for codesign's own."""
+    outside = [
+        (frame.f_code.co_filename, line)
+        for frame, line in walk_tb(error.__traceback__)
+        if not f"{frame.f_globals.get('__name__')}.".startswith("codesign.")
+        and not frame.f_code.co_filename.startswith("<frozen")
+    ]
+    if not outside:
+        return ""
+    own = outside[0][0]  # beyond it lies what the extension calls
+    return f" ({own}:{[line for file, line in outside if file == own][-1]})"
 
 
 def _loaded(name: str, load: Callable[[], Any]) -> Any:

@@ -172,6 +172,21 @@ def test_a_file_that_breaks_the_contract(
     assert message.format(package=package) in str(caught.value)
 
 
+@pytest.mark.parametrize("mistake", ["int('x')", "[].x", "helper(None + 1)", "helper(0)"])
+def test_what_an_extension_raises_has_its_line(
+    greetings: Registry[object], package: str, tmp_path: Path, mistake: str
+) -> None:
+    text = HELLO.format(package=package)
+    lines = text.replace("self.times = int(times)", mistake).splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if mistake in text)
+    if mistake == "helper(0)":  # the line that fails, not the one that calls it
+        lines += ["", "def helper(number):", "    return 1 / number"]
+        line = len(lines)
+    extension(tmp_path, "\n".join(lines) + "\n")
+    with pytest.raises(UsageError, match=rf"extension\.py:{line}\)$"):
+        greetings.make("extension.py", folder=tmp_path)
+
+
 def test_an_error_with_a_status_of_its_own_keeps_it(
     greetings: Registry[object], package: str, tmp_path: Path
 ) -> None:

@@ -120,7 +120,7 @@ def make_objective(choice: ObjectiveChoice, folder: Path | None = None) -> Objec
 def _make(choice: ObjectiveChoice, folder: Path | None) -> Objective:
     name = choice.name
     if name.endswith(".py") or name in _REGISTRY.names():
-        objective = _REGISTRY.make(name, folder=folder)
+        objective = _REGISTRY.make(name, choice.options, folder)
         if objective.direction not in get_args(Direction):
             raise UsageError(f"objective {name}: direction is maximize or minimize, not "
                              f"{objective.direction!r}")  # fmt: skip
@@ -131,4 +131,7 @@ def _make(choice: ObjectiveChoice, folder: Path | None) -> Objective:
     if name not in FIGURES and name not in aliases:
         hint = did_you_mean(name, [*_REGISTRY.names(), *FIGURES, *aliases])
         raise UsageError(f"unknown objective {name!r}{hint}; see 'codesign list objectives'")
+    if choice.options:
+        raise UsageError(f"objective {name}: a figure has no options; it takes direction and "
+                         f"statistic, not {', '.join(choice.options)}")  # fmt: skip
     return _FigureObjective(name, choice.direction)

@@ -52,7 +52,8 @@ def schedule_text(handover: Handover) -> str:
     speedups = dict(zip(handover.lengths.batch_sizes, handover.lengths.speedups, strict=True))
     lines = [TABLE_HEAD]
     for first, last, drafted in handover.lengths.schedule.ranges:
-        own = [float(value) for size, value in speedups.items() if first <= size <= last]
-        gain = f"{own[0]:.2f}" if len(own) == 1 else f"{own[0]:.2f} to {own[-1]:.2f}"
+        own = [f"{value:.2f}" for size, value in speedups.items() if first <= size <= last]
+        low, high = min(own, key=float), max(own, key=float)
+        gain = low if low == high else f"{low} to {high}"
         lines.append(f"# {f'{first}-{last}':>10} {drafted:>4}   {gain}\n")
     return "".join(lines)

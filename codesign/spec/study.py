@@ -125,15 +125,20 @@ class ObjectiveChoice(Spec):
     statistic : str
         Over the draws: ``mean``, a quantile such as ``q05``, or ``cvar10``, the mean of the worst
         10 % of draws.
+    options : dict
+        Of an objective in a file: parameters of its constructor.
     """
 
     name: str
     direction: Direction | None = None
     statistic: str = Field(default="mean", pattern=r"^(mean|q\d{2}|cvar\d{2})$")
+    options: dict[str, Any] = Field(default_factory=dict)
 
 
 def parse_objective(written: object) -> object:
     """Read ``sd_speedup``, ``total_params:minimize``, ``sd_speedup:q05`` or a mapping.
+
+    What a mapping says beside direction and statistic are options of the objective's own.
 
     Examples
     --------
@@ -141,11 +146,15 @@ def parse_objective(written: object) -> object:
     {'name': 'sd_tpot', 'direction': 'minimize', 'statistic': 'q95'}
     >>> parse_objective({"sd_speedup": {"statistic": "cvar10"}})
     {'name': 'sd_speedup', 'statistic': 'cvar10'}
+    >>> parse_objective({"mine.py": {"discount": 0.3}})
+    {'name': 'mine.py', 'options': {'discount': 0.3}}
     """
     if isinstance(written, dict) and len(written) == 1:
         [(name, options)] = written.items()
         if isinstance(options, dict):
-            return {"name": name} | options
+            common = {k: v for k, v in options.items() if k in ("direction", "statistic")}
+            own = {k: v for k, v in options.items() if k not in common}
+            return {"name": name} | common | ({"options": own} if own else {})
     if not isinstance(written, str):
         return written
     name, *rest = (part.strip() for part in written.split(":"))

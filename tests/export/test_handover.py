@@ -51,6 +51,16 @@ def test_a_result_is_served_with_its_best_design(folder: Path) -> None:
     assert set(Handover(model).lengths.draft_tokens) <= {0, 3, 5}
 
 
+def test_the_range_of_speedups_is_from_the_lowest_to_the_highest(folder: Path) -> None:
+    handover = Handover(load_served(str(folder)))
+    lengths, text = handover.lengths, render_handover(handover, "vllm", "text")
+    for first, last, drafted in lengths.schedule.ranges:
+        own = [float(s) for b, s in zip(lengths.batch_sizes, lengths.speedups, strict=True)
+               if first <= b <= last]  # fmt: skip
+        [line] = [row for row in text.splitlines() if row.split()[1:2] == [f"{first}-{last}"]]
+        assert line.split()[2:] == [str(drafted), f"{min(own):.2f}", "to", f"{max(own):.2f}"]
+
+
 def test_further_axes_of_the_best_design_are_served(tmp_path: Path) -> None:
     space = {**STUDY["space"], "drafts": ["eagle", "mtp"], "expert_parallel": [1, 2]}
     study = Study.from_data(STUDY | {"space": space, "deployment": {"gpus": 2}})

@@ -1,5 +1,6 @@
 """Every bundled objective, and figures by declaration, keep to the contract."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from codesign.objectives import Objective, list_objectives, make_objective, obje
 from codesign.prediction import FIGURES, predict
 from codesign.spec.study import ObjectiveChoice
 from tests.contracts.objective_contract import ObjectiveContract, sample_mesh
-from tests.questions import make_scenario
+from tests.questions import make_scenario, make_study
 
 DECLARED = [
     "sd_tokens_per_s_per_gpu", "sd_tpot", "total_params", "active_params", "memory", "cost",
@@ -85,6 +86,33 @@ def test_refuse(written: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         objective_of(written)
     assert str(caught.value) == message
+
+
+def test_options_of_an_objective_in_a_file(tmp_path: Path) -> None:
+    text = (
+        "from codesign.objectives import Objective\n"
+        "class Scaled(Objective):\n"
+        "    name, direction, unit = 'scaled', 'maximize', '-'\n"
+        "    def __init__(self, by: float = 1.0):\n        self.by = by\n"
+        "    def evaluate(self, prediction):\n"
+        "        return self.by * prediction.value('speedup_of_sd')\n"
+    )
+    (tmp_path / "scaled.py").write_text(text.replace("speedup_of_sd", "sd_speedup"))
+    (tmp_path / "wrong.py").write_text(text)
+    prediction = predict(Designs.of(128, 8, 0, 3, 768), make_scenario())
+    data = {"scaled.py": {"by": 2.0, "statistic": "q05"}}
+    choice = make_study(objectives=[data]).objectives[0]
+    assert ObjectiveChoice.from_data(choice.to_data()) == choice
+    made = make_objective(choice, tmp_path)
+    assert made.statistic == "q05"
+    assert made.evaluate(prediction) == pytest.approx(2 * prediction.value("sd_speedup"))
+    with pytest.raises(UsageError, match="unknown option 'bye'; did you mean 'by'"):
+        make_objective(ObjectiveChoice(name="scaled.py", options={"bye": 1.0}), tmp_path)
+    with pytest.raises(UsageError, match="a figure has no options"):
+        make_objective(ObjectiveChoice(name="sd_tpot", options={"by": 1.0}))
+    wrong = make_objective(ObjectiveChoice(name="wrong.py"), tmp_path)
+    with pytest.raises(UsageError, match=r"unknown figure 'speedup_of_sd'.*list figures"):
+        wrong.evaluate(prediction)
 
 
 def test_a_direction_can_be_turned_around() -> None:
