@@ -1,14 +1,12 @@
 """Run the commands in README and tutorials, and keep the output shown beneath them true.
 
-    python scripts/doc_commands.py            # rewrite the outputs that are shown
-    python scripts/doc_commands.py --check    # say which no longer hold
-
 README's table of accuracy is taken from docs/accuracy.md. A page's ``bash`` blocks run in order in
 one empty folder. A ``text`` block right after one shows as many of the first lines of its standard
-output as it has; a line ``...`` ends it early. A block after ``<!-- file: NAME -->`` is written to
+output as it has; a line ``...`` ends it early. A block after a line "File `NAME`:" is written to
 NAME first. A block after ``<!-- not run: REASON -->`` is not run.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -35,7 +33,8 @@ ACCURACY_START: Final = "<!-- accuracy: filled from docs/accuracy.md by scripts/
 ACCURACY_END: Final = "<!-- /accuracy -->"
 
 _BLOCK: Final = re.compile(
-    r"(?:^<!-- (?P<mark>[^\n]*) -->\n+)?^```(?P<kind>\w+)[^\n]*\n(?P<text>.*?)^```$",
+    r"(?:^(?:<!-- (?P<mark>[^\n]*) -->|File `(?P<file>[^`\n]+)`:)\n+)?"
+    r"^```(?P<kind>\w+)[^\n]*\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 _NUMBER: Final = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
@@ -53,6 +52,8 @@ class Block:
     text : str
     mark : str
         The comment right before it.
+    file : str, optional
+        The file that the reader writes.
     start, end : int
         Where its text lies in the page.
     """
@@ -60,6 +61,7 @@ class Block:
     kind: str
     text: str
     mark: str
+    file: str | None
     start: int
     end: int
 
@@ -68,11 +70,6 @@ class Block:
         """Commands that a reader types; the test command would run itself."""
         skipped = self.mark.startswith("not run:") or self.mark == "tests"
         return self.kind == "bash" and not skipped
-
-    @property
-    def file(self) -> str | None:
-        """The file that the reader writes."""
-        return self.mark.removeprefix("file: ") if self.mark.startswith("file: ") else None
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class Shown:
 def blocks_of(page: str) -> list[Block]:
     """Return the fenced blocks of a page in order."""
     return [
-        Block(m["kind"], m["text"], m["mark"] or "", m.start("text"), m.end("text"))
+        Block(m["kind"], m["text"], m["mark"] or "", m["file"], m.start("text"), m.end("text"))
         for m in _BLOCK.finditer(page)
     ]
 
@@ -202,10 +199,14 @@ def draw_pictures() -> None:
     (ROOT / "docs" / "images" / "mechanisms.svg").write_text(text, encoding="utf-8")
 
 
-def main(arguments: list[str]) -> int:
+def main() -> int:
     """Rewrite every page, or check them."""
-    wrong = 0
-    if "--check" not in arguments:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument(
+        "--check", action="store_true", help="say what no longer holds, write nothing"
+    )
+    check, wrong = parser.parse_args().check, 0
+    if not check:
         draw_pictures()
     for path in PAGES:
         with tempfile.TemporaryDirectory() as folder:
@@ -213,11 +214,11 @@ def main(arguments: list[str]) -> int:
         stale = [each for each in shown if not each.holds]
         wrong += len(stale)
         print(f"{path.relative_to(ROOT)}: {len(shown)} outputs, {len(stale)} changed")
-        if "--check" not in arguments:
+        if not check:
             page = rewritten(path.read_text(encoding="utf-8"), shown)
             path.write_text(with_accuracy(page), encoding="utf-8")
-    return 1 if wrong and "--check" in arguments else 0
+    return 1 if wrong and check else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
