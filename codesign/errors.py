@@ -16,6 +16,13 @@ UNSHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 """Unicode categories of control and formatting characters, line ends, surrogates, nothing."""
 
 
+ALIKE: Final = 0.8
+"""Share of letters that a suggestion has in common with what was written."""
+
+SHORT: Final = 5
+SHORT_ALIKE: Final = 0.6
+
+
 class CodesignError(Exception):
     """A problem the user can mend; shown as one message, without a traceback."""
 
@@ -72,6 +79,9 @@ def field(*location: str | int) -> Iterator[None]:
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the choice nearest to `name`, or an empty string.
 
+    A choice that begins with the name counts as near, in a short name most letters must agree, in
+    a longer one nearly all: a wrong guess costs more than none.
+
     Examples
     --------
     >>> did_you_mean("h10", ["h100-sxm", "h200-sxm"])
@@ -80,7 +90,10 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     ''
     """
     options = {choice.lower(): choice for choice in choices}
-    near = get_close_matches(name.lower(), options, n=1, cutoff=0.5)
+    wanted = name.lower()
+    begun = [option for option in options if len(wanted) > 1 and option.startswith(wanted)]
+    alike = SHORT_ALIKE if len(wanted) <= SHORT else ALIKE
+    near = get_close_matches(wanted, begun or options, n=1, cutoff=0.0 if begun else alike)
     return f"; did you mean {options[near[0]]!r}?" if near else ""
 
 

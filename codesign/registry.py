@@ -215,8 +215,8 @@ def _line_of_extension(error: BaseException) -> str:
     outside = [
         (frame.f_code.co_filename, line)
         for frame, line in walk_tb(error.__traceback__)
-        if not f"{frame.f_globals.get('__name__')}.".startswith("codesign.")
-        and not frame.f_code.co_filename.startswith("<frozen")
+        if (module := str(frame.f_globals.get("__name__")).partition(".")[0]) != "codesign"
+        and module not in sys.stdlib_module_names
     ]
     if not outside:
         return ""

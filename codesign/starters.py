@@ -8,7 +8,7 @@ from codesign.paths import exists, is_file, is_folder
 
 _HARDWARE: Final = """\
 # A profile of your own GPU. Every number has a unit and a source; leave out what you do not know.
-# Use it with --hw hardware.yaml; 'codesign show hardware h100' prints a complete one.
+# Use it with --hw THIS_FILE; 'codesign show hardware h100' prints a complete one.
 name: my-gpu
 title: My GPU
 peak_compute:            # dense peaks, never the ones "with sparsity"
@@ -17,6 +17,7 @@ peak_compute:            # dense peaks, never the ones "with sparsity"
 memory: {value: 80 GiB, source: nvidia-smi}
 memory_bandwidth: {value: 3.35 TB/s, source: the datasheet}
 # scaleup_bandwidth: {value: 450 GB/s, source: "the datasheet, per GPU and direction"}
+# power: {value: 700 W, source: the datasheet}
 # price: {low: 2 USD/h, high: 5 USD/h, source: where you rent it}
 # kernels:               # as measured; without them constants are scaled from the nearest GPU
 #   - {kernel: routed_experts, backend: vllm, dtype: bf16, floor: 26 us, bandwidth: 3.04 TB/s,

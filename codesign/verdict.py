@@ -127,9 +127,16 @@ def infeasible(problem: Problem, found: Enumeration) -> InfeasibleError:
 def _shortfalls(problem: Problem, nearest: Designs) -> list[str]:
     row = nearest.rows()[0]
     lines = [f"least violating: {', '.join(f'{axis} {row[axis]}' for axis in AXES)}"]
-    for name, each in problem.evaluate(nearest).assessments.items():
+    evaluation = problem.evaluate(nearest)
+    for constraint in problem.constraints:
+        each = evaluation.assessments[constraint.name]
         if _first(each.violation) > 0:
-            lines.append(f"  {name}: {_first(each.value):.6g} against {_first(each.limit):.6g}")
+            unit = "" if constraint.unit == "-" else f" {constraint.unit}"
+            why = constraint.explain(evaluation.prediction)
+            lines.append(
+                f"  {constraint.name}: {_first(each.value):.6g} against {_first(each.limit):.6g}"
+                f"{unit}{f' ({why})' if why else ''}"
+            )
     return lines
 
 

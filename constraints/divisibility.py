@@ -24,17 +24,38 @@ class Divisibility(Constraint):
         designs, scenario = prediction.designs, prediction.scenario
         model, replica = scenario.reference, scenario.replica
         groups = model.moe.groups if model.moe else 1
-        softmax = GroupedQueryAttention | LatentAttention
-        heads = [group.heads for group in model.attention if isinstance(group, softmax)]
-        uncut_heads = sum(count % replica.tensor_parallel != 0 for count in heads)
+        uncut_heads = len(self._uncut_heads(prediction))
         uneven = (designs.experts % replica.expert_parallel != 0).astype(np.float64)
         ungrouped = designs.experts % groups != 0
         violated: FloatArray = uneven + ungrouped + uncut_heads + self._untiled(prediction)
         return at_most(violated, 0.0)
 
+    def explain(self, prediction: Prediction) -> str:
+        """Name what does not divide."""
+        model, replica = prediction.scenario.reference, prediction.scenario.replica
+        row = prediction.designs.rows()[0]
+        groups = model.moe.groups if model.moe else 1
+        heads = dict.fromkeys(self._uncut_heads(prediction))
+        parts = [f"{count} attention heads over tp {replica.tensor_parallel}" for count in heads]
+        if row["experts"] % replica.expert_parallel:
+            parts.append(f"{row['experts']} experts over ep {replica.expert_parallel}")
+        if row["experts"] % groups:
+            parts.append(f"{row['experts']} experts over {groups} groups")
+        if self._untiled(prediction).any():
+            parts.append(f"width {row['expert_width']} into tiles of {replica.width_step}")
+        return "; ".join(parts)
+
     def natural_step(self, assessment: Assessment) -> None:
         """Half a GPU cannot be had."""
         return
+
+    @staticmethod
+    def _uncut_heads(prediction: Prediction) -> list[int]:
+        """Numbers of heads, by kind of attention, that tensor parallelism does not divide."""
+        softmax = GroupedQueryAttention | LatentAttention
+        mixers = prediction.scenario.reference.attention
+        heads = [mixer.heads for mixer in mixers if isinstance(mixer, softmax)]
+        return [count for count in heads if count % prediction.scenario.replica.tensor_parallel]
 
     @staticmethod
     def _untiled(prediction: Prediction) -> FloatArray:

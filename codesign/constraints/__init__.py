@@ -71,6 +71,10 @@ class Constraint(ABC):
             Of the reference alone, with its own best draft length.
         """
 
+    def explain(self, prediction: Prediction) -> str:
+        """Say what it is that a single design violates, where value and limit do not tell."""
+        return ""
+
     def natural_step(self, assessment: Assessment) -> FloatArray | None:
         """Return by how much it would be loosened to see what it costs, in its unit.
 

@@ -184,6 +184,10 @@ def render_one(what: str, name: str, form: str) -> str:
         return to_json(data)
     if form == "csv":
         return to_csv([data])
+    if what == "architecture":  # a file to start from: what is counted stands in comments
+        facts = data.pop("facts")
+        counts = "".join(f"# {name}: {value}\n" for name, value in data.items())
+        return counts + _to_yaml(facts)
     files = {"study": find_study, "ablation": find_ablation}
     head = _header(files[what](name)) if what in files else []
     return "".join(f"{line}\n" for line in head) + _to_yaml(data)

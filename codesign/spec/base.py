@@ -31,13 +31,12 @@ class Spec(BaseModel):
             for key in data:
                 if key not in cls.model_fields:
                     known = f"; known: {', '.join(cls.model_fields)}"
-                    hint = did_you_mean(str(key), cls.model_fields) or known
                     raise PydanticCustomError(
                         "unknown_field",
                         "unknown field '{key}'{hint}",
                         {
                             "key": str(key),
-                            "hint": hint or f"; known: {', '.join(cls.model_fields)}",
+                            "hint": did_you_mean(str(key), cls.model_fields) or known,
                         },
                     )
         return data

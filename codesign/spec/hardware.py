@@ -1,7 +1,7 @@
 """One accelerator: datasheet figures and measured kernel constants, each with its source."""
 
 from collections.abc import Callable
-from typing import Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -30,6 +30,13 @@ class Sourced(Spec, Generic[Value]):
 
     value: Value
     source: str = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _require_a_source(cls, data: Any) -> Any:
+        if isinstance(data, str | int | float) and not isinstance(data, bool):
+            raise ValueError(f"say where it was read, {{value: {data}, source: the datasheet}}")
+        return data
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
         """Travel to worker processes; a parametrised class cannot be looked up by its name."""

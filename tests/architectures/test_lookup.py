@@ -98,7 +98,8 @@ def test_unknown_model_type(tmp_path: Path) -> None:
     path.write_text('{"model_type": "qwen3_moee"}')
     with pytest.raises(DataError) as error:
         load_architecture(path)
-    first, second = str(error.value).splitlines()
+    first, instead, second, *_ = str(error.value).splitlines()
+    assert "codesign show architecture" in instead
     assert first.endswith("model_type 'qwen3_moee' is not recognised; did you mean 'qwen3_moe'?")
     assert second.startswith("recognised: afmoe, aria, ")
     assert error.value.exit_status == 4

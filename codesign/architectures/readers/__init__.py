@@ -4,6 +4,7 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 
 from codesign.architectures.config import read_config
 from codesign.architectures.family import Family
@@ -37,7 +38,9 @@ def read_architecture(path: Path) -> Architecture:
     if family is None:
         name = config.model_type
         raise DataError(
-            f"{path}: model_type {name[:60]!r} is not recognised{did_you_mean(name, families())}"
-            f"\nrecognised: {', '.join(families())}"
+            f"{path}: model_type {name[:60]!r} is not recognised{did_you_mean(name, families())}\n"
+            "describe it as YAML: 'codesign show architecture qwen3-30b-a3b > mine.yaml' is a file "
+            "to start from; or add a reader (docs/adding-a-family.md)\n"
+            + fill(f"recognised: {', '.join(families())}", 100)
         )
     return family.read(config)
