@@ -22,7 +22,9 @@ from codesign.calibration.step_constants import Constant, constants_of
 from codesign.calibration.width_curves import WidthCurve, width_curves
 from codesign.calibration.width_tables import verdict, width_tables
 from codesign.errors import CalibrationError
+from codesign.hardware.constants import compute_format
 from codesign.spec.architecture import Architecture
+from codesign.spec.hardware import Hardware
 from codesign.spec.section import Correlation, Parameter, Residual, Table
 
 FEWEST_POINTS: Final = 2
@@ -129,10 +131,27 @@ class LatencyAnalysis:
             return
         fit = fit_constants(setting, usable)
         self._report(fit, usable)
+        self._beyond_peak(fit, replica.hardware)
         if self.shape is not None:
             hardware = replica.hardware
             ridge = hardware.peak_compute["bf16"].value / hardware.memory_bandwidth.value
             self.tables += comparison_tables(fit, fit_moesd(usable, *self.shape, ridge))
+
+    def _beyond_peak(self, fit: ConstantsFit, hardware: Hardware) -> None:
+        """Warn of rates that the device cannot have: they stand in for something else."""
+        for position, index in enumerate(fit.choice.fitted):
+            constant = fit.coordinates.constants[index]
+            kind, _, rate = constant.name.rpartition(".")
+            peak = {"bandwidth": hardware.memory_bandwidth}.get(rate)
+            if rate == "compute":
+                dtype: Any = kind.rpartition(".")[2]
+                peak = hardware.peak_compute.get(compute_format(hardware, dtype))
+            if peak is not None and fit.value(position) > peak.value:
+                self.notes.add(
+                    f"{constant.name} is above the datasheet's peak of "
+                    f"{peak.value / constant.si:.4g} {constant.unit}: it stands in for something "
+                    "the points cannot tell from it"
+                )
 
     def _usable(self) -> list[LatencyPoint]:
         """Step times with a known load, less decode steps with a kernel of their own."""

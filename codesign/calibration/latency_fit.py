@@ -14,6 +14,9 @@ from codesign.calibration.step_coordinates import Coordinates, Setting
 from codesign.model.arrays import FloatArray
 from codesign.replica import Replica
 
+EXPECTED_POINTS: Final = 4
+"""So many points' scatter is expected as before the fit: few points cannot claim to be exact."""
+
 ROBUST: Final = 2.5
 """Residuals beyond so many standard deviations lose weight."""
 
@@ -181,7 +184,8 @@ def _errors(
 ) -> tuple[FloatArray, FloatArray]:
     """Standard errors and correlations of an M-estimator with the soft-L1 loss.
 
-    Those of constants on a limit are nan, and the others' are theirs with it held there.
+    Two points may lie on a curve by chance: the scatter is that of the residuals and of
+    `EXPECTED_POINTS` further ones with the scatter expected before any is seen. Those of constants on a limit are nan, and the others' are theirs with it held there.
     """
     count, fitted = slopes.shape
     errors, correlations = np.full(fitted, np.nan), np.full((fitted, fitted), np.nan)
@@ -190,7 +194,8 @@ def _errors(
         return errors, correlations
     squared = 1 + (residuals / (ROBUST * scale)) ** 2
     influence, slope = residuals / np.sqrt(squared), squared**-1.5
-    variance = float(np.sum(influence**2)) / freedom / float(np.mean(slope)) ** 2
+    seen = float(np.sum(influence**2)) / float(np.mean(slope)) ** 2
+    variance = (seen + EXPECTED_POINTS * NOISE**2) / (freedom + EXPECTED_POINTS)
     covariance = np.linalg.pinv(slopes[:, free].T @ slopes[:, free])  # in units of the variance
     size = np.sqrt(np.diag(covariance))
     size[size == 0] = np.nan  # no point moves with it: not known, rather than known exactly

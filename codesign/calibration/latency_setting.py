@@ -61,7 +61,7 @@ def measured_model(
         bundled = None
     if options.architecture is not None:
         chosen = load_architecture(options.architecture)
-        other = bundled is not None and bundled != chosen.name
+        other = bundled is not None and load_architecture(bundled).name != chosen.name
         warning = f"the files say model {told}, --arch says {chosen.name}; --arch is taken"
         return chosen, [warning] if other else []
     if bundled is not None:

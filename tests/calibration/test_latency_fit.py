@@ -161,8 +161,10 @@ def test_errors_of_points_met_exactly() -> None:
     slopes = np.array([[1.0, 0.0, 0.5], [2.0, 0.0, 0.1], [3.0, 0.0, 0.9], [1.0, 0.0, 0.2]])
     free = np.ones(3, dtype=bool)
     errors, correlations = _errors(slopes, np.zeros(4), 1e-6, free)
-    assert errors[[0, 2]].tolist() == [0.0, 0.0] and np.isnan(errors[1])
+    assert np.isnan(errors[1])  # no point says anything about it
     one = np.linalg.inv(slopes[:, [0, 2]].T @ slopes[:, [0, 2]])
+    # One degree of freedom without a residual, and four expected ones of 2 %.
+    assert errors[[0, 2]] == pytest.approx(np.sqrt(4 / 5) * 0.02 * np.sqrt(np.diag(one)))
     assert correlations[0, 2] == pytest.approx(one[0, 1] / np.sqrt(one[0, 0] * one[1, 1]))
 
 
