@@ -44,7 +44,7 @@ class Certificate:
     polished_designs: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """The answer to a study.
 
@@ -98,6 +98,10 @@ class Result:
     shadow_prices: list[Record] | None = None
     value_of_information: list[Record] | None = None
     sensitivity: Record | None = None
+
+    def __repr__(self) -> str:
+        """Say what it is an answer to, and the answer; `to_dict` has all of it."""
+        return f"<Result of {self.study['name']!r}: {self.verdict['text']}>"
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the designs as a table: best, throughput-best, reference, then the front.

@@ -27,7 +27,7 @@ def load_study(name_or_path: str | Path) -> Study:
 
 
 def optimize(
-    study: Study,
+    study: Study | str | Path,
     *,
     folder: Path | None = None,
     progress: Progress | None = None,
@@ -37,9 +37,10 @@ def optimize(
 
     Parameters
     ----------
-    study : Study
+    study : Study, str or Path
+        Or the name of a bundled one, or a file.
     folder : Path, optional
-        What paths of objectives and constraints are relative to.
+        What paths of objectives and constraints are relative to; those of a file: where it lies.
     progress : callable, optional
     run : Run, optional
         Workers, cluster, storage: how the search is carried out.
@@ -54,6 +55,9 @@ def optimize(
     InterruptedStudyError
         If Ctrl-C stopped it after trials were recorded.
     """
+    if not isinstance(study, Study):
+        folder = folder or find_study(str(study)).parent
+        study = load_study(study)
     variants = make_variants(study, folder)
     front = front_objectives(variants.own.objectives)
     kept = anchored(study, folder)

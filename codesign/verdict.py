@@ -61,6 +61,8 @@ def verdict(
         )
     elif better:
         text = f"build {name}: {objective.name} {gain:+.1%}{qualifier} against the reference"
+        if abs(gain) < POINT_TIE and not violated:
+            text += f", about as good: less than {POINT_TIE:.0%} apart"
     else:
         text = f"tie: keep the reference; the best, {name}, gains {gain:+.1%}{qualifier}"
     return {

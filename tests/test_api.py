@@ -55,6 +55,33 @@ def test_studies_are_loaded_by_name_or_path(tmp_path: Path) -> None:
         codesign.load_study("none")
 
 
+def test_a_study_is_optimized_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / "narrow.py").write_text(
+        "from codesign.constraints import Constraint, at_most\n"
+        "class Narrow(Constraint):\n    name, unit = 'narrow', 'element'\n"
+        "    def assess(self, prediction, reference):\n"
+        "        return at_most(prediction.value('expert_width'), 800.0)\n"
+    )
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "hardware: h100\nworkload: {target_batch_size: 8}\nuncertainty: {draws: 0}\n"
+        "space: {experts: '112,128', top_k: 8, shared_experts: 0, draft_tokens: '2:3'}\n"
+        "constraints: {narrow.py: true}\n"
+    )
+    result = codesign.optimize(path)
+    assert "narrow" in result.best["constraints"]
+    assert repr(result) == f"<Result of 'codesign': {result.verdict['text']}>"
+
+
+def test_a_gain_below_a_per_cent_is_said_to_be_about_as_good() -> None:
+    study = make_study(
+        space={"experts": [120, 128], "top_k": 8, "shared_experts": 0, "draft_tokens": 4},
+        workload={"target_batch_size": 32}, uncertainty={"draws": 16}, deployment={"gpus": 1},
+    )  # fmt: skip
+    text = codesign.optimize(study).verdict["text"]
+    assert text.endswith(" against the reference, about as good: less than 1% apart"), text
+
+
 def test_importing_codesign_is_light() -> None:
     heavy = "numpy pandas scipy optuna pydantic"
     code = f"import codesign, sys; print([n for n in '{heavy}'.split() if n in sys.modules])"

@@ -185,7 +185,8 @@ def _errors(
     """Standard errors and correlations of an M-estimator with the soft-L1 loss.
 
     Two points may lie on a curve by chance: the scatter is that of the residuals and of
-    `EXPECTED_POINTS` further ones with the scatter expected before any is seen. Those of constants on a limit are nan, and the others' are theirs with it held there.
+    `EXPECTED_POINTS` further ones with the scatter expected before any is seen. Errors of constants
+    on a limit are nan, and the others' are theirs with it held there.
     """
     count, fitted = slopes.shape
     errors, correlations = np.full(fitted, np.nan), np.full((fitted, fitted), np.nan)

@@ -26,7 +26,9 @@ BUG: Final = 70
 
 app = typer.Typer(
     name="codesign",
-    help="Co-design Mixture-of-Experts architectures and draft length for speculative decoding.",
+    help="Co-design Mixture-of-Experts architectures and draft length for speculative decoding.\n\n"
+    "Begin with: codesign optimize --target-bs 32 --hw h100",
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -43,7 +43,10 @@ def ablate(
         TableFormat, typer.Option("--format", help="How the tables are written.")
     ] = TableFormat.TABLE,
 ) -> None:
-    """Vary a study's factors, or take terms out of the model, and tabulate what changes."""
+    """Say what an answer owes to each assumption.
+
+    Factors of a study are varied, or terms taken out of the model, and what changes is tabulated.
+    """
     from codesign.ablation import ablate as run
     from codesign.ablation import load_ablation
     from codesign.ablation.journal import Journal

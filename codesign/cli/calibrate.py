@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 calibrate = typer.Typer(
     name="calibrate",
-    help="Fit a section of a calibration file from the files that engines write.",
+    help="Fit defaults to what your engines wrote.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

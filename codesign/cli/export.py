@@ -40,7 +40,10 @@ def export(
         ExportFormat, typer.Option("--format", help="How the answer is written.")
     ] = ExportFormat.TEXT,
 ) -> None:
-    """Print engine flags, draft length by batch size, and the design's config.json."""
+    """Print engine flags and the config.json.
+
+    Draft length by batch size goes with them, in each engine's own form.
+    """
     from codesign.errors import UsageError
     from codesign.export import Handover, load_served
     from codesign.report.export_files import write_handover

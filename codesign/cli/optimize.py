@@ -104,7 +104,11 @@ def optimize(
     out: Annotated[Path | None, _option("--out", "Folder for the result and its report.")] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Find the experts, top_k, shared experts and draft length to build."""
+    """Find which experts and draft length to build.
+
+    A study needs --hw and --target-bs, as flags or in a file: codesign optimize --target-bs 32 --hw
+    h100. Axes not given are searched as in 'codesign show study default'.
+    """
     own = {
         "experts": experts, "top_k": top_k, "shared_experts": shared_experts,
         "expert_width": expert_width, "widths": widths, "fix": fix, "objective": objective,

@@ -17,7 +17,7 @@ def predict(
     ] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Predict one architecture over lists of batch sizes and draft lengths."""
+    """Predict an architecture, by batch size and K."""
     import numpy as np
 
     from codesign.cli.axes import axis_option

@@ -23,7 +23,7 @@ def report(
         Path | None, typer.Option("--out", help="Folder to write to [the first result's].")
     ] = None,
 ) -> None:
-    """Make the report of one result, or compare several side by side."""
+    """Make a page of one or several results."""
     from codesign.report.comparison import Comparison
     from codesign.report.files import FORMATS, read_report, write_report
 

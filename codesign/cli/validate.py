@@ -22,7 +22,9 @@ def validate(
     ] = False,
     format_: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare predictions with published numbers and a committed baseline.
+    """Compare predictions with measurements.
+
+    Published numbers, and a committed baseline of the predictions themselves.
 
     Exits 1 if predictions drifted from the baseline; how far they are from measurements never
     fails.

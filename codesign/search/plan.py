@@ -1,5 +1,6 @@
 """What a search is going to do, how long it may take, and why: said before it is done."""
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Final
@@ -87,7 +88,7 @@ def make_plan(
     certificate = "exact certificate" if exact else "no certificate"
     text = "\n".join(
         [
-            f"space: {_axes(variants)} = {size:,} designs",
+            f"space: {_axes(variants)} = {size:,} designs{_but(variants, size)}",
             f"plan: {', then '.join(steps)}; {certificate}",
             f"why: {why}",
             f"estimate: {_duration(seconds)} on {workers} worker{'s' * (workers > 1)}, "
@@ -124,6 +125,14 @@ def _seconds_per_design(variants: Variants, front: tuple[Objective, ...]) -> flo
         enumerate_part(variants.own, front, middle)
         elapsed = time.perf_counter() - start
     return elapsed / max(1, space.count(middle))
+
+
+def _but(variants: Variants, size: int) -> str:
+    """What the product of the axes does not say: designs that are none, values nobody wrote."""
+    axes = variants.own.space.axes
+    product = len(variants) * math.prod(len(values) for values in axes.values())
+    none = f", without {product - size:,} that have top_k > experts" if product > size else ""
+    return f"{none}; the reference's own experts are always among them"
 
 
 def _axes(variants: Variants) -> str:
