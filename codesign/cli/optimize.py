@@ -45,7 +45,8 @@ def optimize(
         list[str] | None, _option("--objective", "Repeat for an exact Pareto front [sd_speedup].")
     ] = None,
     constraint: Annotated[
-        list[str] | None, _option("--constraint", "FIGURE<=VALUE or >=; 1.1x is of the reference.")
+        list[str] | None,
+        _option("--constraint", "FIGURE<=VALUE or >=, 1.1x: of the reference's; or a file."),
     ] = None,
     no_constraint: Annotated[
         list[str] | None, _option("--no-constraint", "Lift a default constraint.")

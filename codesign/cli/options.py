@@ -219,6 +219,8 @@ def _put(data: dict[str, Any], path: tuple[str, ...], value: object) -> None:
 
 def _add_lists(data: dict[str, Any], given: Flags) -> None:
     """Fold in what may be given several times."""
+    from pathlib import Path
+
     from codesign.errors import UsageError
     from codesign.spec.study import parse_bound
 
@@ -235,6 +237,9 @@ def _add_lists(data: dict[str, Any], given: Flags) -> None:
         _add_axis(data, written)
     constraints = data.setdefault("constraints", {})
     for written in given.get("constraint") or []:
+        if written.strip().endswith(".py"):
+            constraints[str(Path(written.strip()).absolute())] = True
+            continue
         try:
             figure, bound = parse_bound(written)
         except ValueError as error:

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from rich.table import Table as Grid
-
 from codesign.calibration.file import load_calibration
 from codesign.records import Record
 from codesign.report.formats import to_csv, to_json, to_text
+from codesign.report.grids import Grid
 from codesign.spec.calibration import SectionName
 from codesign.spec.section import Cell, Parameter, Section, Table
 
@@ -51,27 +50,23 @@ def _parameter_rows(name: SectionName, section: Section) -> list[Record]:
 
 
 def _parts(name: SectionName, section: Section) -> list[Grid | str]:
-    heading = f"{name}: {section.samples:,} {section.samples_unit}, fitted {section.date}"
-    parts: list[Grid | str] = [heading]
+    parts: list[Grid | str] = [
+        f"{name}: {section.samples:,} {section.samples_unit}, fitted {section.date}"
+    ]
     if section.residual is not None:
-        residual = section.residual
-        parts.append(f"residual {residual.value:.4g} {residual.unit}: {residual.meaning}")
-    parts.append(_parameters(section))
-    for table in section.tables:
-        parts += [table.title, _grid(table)]
-    parts.append(_notes(section))
-    return parts
+        value = f"{section.residual.value:.4g} {section.residual.unit}".removesuffix(" -")
+        parts.append(f"residual {value}: {section.residual.meaning}")
+    return [*parts, "", _parameters(section), *map(_grid, section.tables), _notes(section)]
 
 
 def _parameters(section: Section) -> Grid:
-    grid = Grid(title="Parameters", title_justify="left", box=None)
-    for column in ("parameter", "value", "standard error", "unit"):
-        grid.add_column(column, justify="left" if column in ("parameter", "unit") else "right")
-    for key, parameter in section.parameters.items():
-        grid.add_row(key, f"{parameter.value:.4g}", _error(parameter), parameter.unit)
-    for key in section.defaults:
-        grid.add_row(key, "default", "", "")
-    return grid
+    rows = [
+        [key, f"{parameter.value:.4g}", _error(parameter), parameter.unit]
+        for key, parameter in section.parameters.items()
+    ]
+    rows += [[key, "default", "", ""] for key in section.defaults]
+    headings = ["parameter", "value", "standard error", "unit"]
+    return Grid("Parameters", headings, rows, text=(0, 3))
 
 
 def _error(parameter: Parameter) -> str:
@@ -79,13 +74,13 @@ def _error(parameter: Parameter) -> str:
 
 
 def _grid(table: Table) -> Grid:
-    grid = Grid(box=None)
-    for index, column in enumerate(table.columns):
-        text = any(isinstance(row[index], str) for row in table.rows)
-        grid.add_column(column, justify="left" if text else "right", overflow="fold")
-    for row in table.rows:
-        grid.add_row(*(_cell(cell) for cell in row))
-    return grid
+    words = [
+        place
+        for place in range(len(table.columns))
+        if any(isinstance(row[place], str) for row in table.rows)
+    ]
+    rows = [[_cell(cell) for cell in row] for row in table.rows]
+    return Grid(table.title, table.columns, rows, text=words)
 
 
 def _cell(cell: Cell) -> str:
@@ -96,16 +91,11 @@ def _cell(cell: Cell) -> str:
 
 def _notes(section: Section) -> Grid:
     """Where it comes from, what it does not say, and the traps that were met."""
-    grid = Grid(box=None, show_header=False)
-    grid.add_column(style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for source in section.sources:
-        told = f"{source.file} ({source.format}, sha256 {source.sha256[:12]})"
-        grid.add_row("source", told)
-    for note in section.notes:
-        grid.add_row("note", note)
-    for key, reason in section.defaults.items():
-        grid.add_row("default", f"{key}: {reason}")
-    for warning in section.warnings:
-        grid.add_row("warning", warning)
-    return grid
+    rows = [
+        ["source", f"{source.file} ({source.format}, sha256 {source.sha256[:12]})"]
+        for source in section.sources
+    ]
+    rows += [["note", note] for note in section.notes]
+    rows += [["default", f"{key}: {reason}"] for key, reason in section.defaults.items()]
+    rows += [["warning", warning] for warning in section.warnings]
+    return Grid("", ["", ""], rows, text=(0, 1))

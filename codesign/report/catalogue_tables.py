@@ -14,17 +14,18 @@ from codesign.ablation.terms import TERMS
 from codesign.architectures import list_architectures, load_architecture
 from codesign.architectures.counting import count_parameters
 from codesign.constraints import constraint_class, list_constraints
+from codesign.figure import find_figure
 from codesign.hardware import list_hardware, load_hardware, resolve_kernel
 from codesign.model.intensity import arithmetic_intensity, ridge_intensity
 from codesign.objectives import list_objectives, objective_class
-from codesign.prediction import FIGURES
+from codesign.prediction import FIGURES, Prediction
 from codesign.records import Record, plain
 from codesign.report.formats import to_csv, to_json, to_text
 from codesign.report.grids import Grid
 from codesign.spec.architecture import Architecture
 from codesign.spec.load import load_spec
 from codesign.spec.precision import BYTES_PER_ELEMENT
-from codesign.spec.study import Study
+from codesign.spec.study import DEFAULT_CONSTRAINTS, Bound, Study
 from codesign.starters import find_ablation, find_study, list_ablations, list_studies
 
 RIDGE_HARDWARE: Final = "h100-sxm"
@@ -49,7 +50,9 @@ def render_list(what: str, form: str) -> str:
 
 def _table(rows: list[Record]) -> Grid:
     headings = [HEADINGS.get(column, column.replace("_", " ")) for column in rows[0]]
-    cells = [["-" if cell is None else str(cell) for cell in row.values()] for row in rows]
+    words = {None: "-", True: "yes", False: "no"}
+    cells = [[words[c] if c is None or isinstance(c, bool) else str(c) for c in row.values()]
+             for row in rows]  # fmt: skip
     text = [n for n, column in enumerate(rows[0])
             if not any(isinstance(row[column], int | float) for row in rows)]  # fmt: skip
     return Grid("", headings, cells, text)
@@ -120,8 +123,19 @@ def _objective_rows() -> list[Record]:
 
 
 def _constraint_rows() -> list[Record]:
-    kinds = ((name, constraint_class(name)) for name in list_constraints())
-    return [{"name": name, "unit": kind.unit, "meaning": _first(kind)} for name, kind in kinds]
+    rows = []
+    for name in list_constraints():
+        kind = constraint_class(name)
+        rows.append({"name": name, "unit": kind.unit, "default": name in DEFAULT_CONSTRAINTS,
+                     "meaning": _first(kind)})  # fmt: skip
+    for name, choice in DEFAULT_CONSTRAINTS.items():  # limits on figures need no file
+        if isinstance(choice, Bound):
+            limits = ", ".join(f"{side.replace('_', ' ')} {value}"
+                               for side, value in choice.to_data().items())  # fmt: skip
+            figure = find_figure(Prediction, name)
+            rows.append({"name": name, "unit": figure.unit, "default": True,
+                         "meaning": f"{limits} of the reference's. {figure.meaning}"})  # fmt: skip
+    return rows
 
 
 def _first(kind: type) -> str:

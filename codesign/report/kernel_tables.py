@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from rich.table import Table as Grid
-
 from codesign.calibration.kernels import DeviceFits, FittedKernel
 from codesign.calibration.kernels.profile import weakness
 from codesign.report.formats import to_csv, to_json, to_text
+from codesign.report.grids import Grid
 from codesign.spec.hardware import Hardware
 
 
@@ -47,21 +46,19 @@ def _collectives(fits: DeviceFits) -> dict[str, Any]:
 
 
 def _constants(hardware: Hardware, rows: list[dict[str, Any]]) -> Grid:
-    grid = Grid(title=f"Fitted constants of {hardware.title}", title_justify="left", box=None)
-    for column in ("kernel", "floor [us]", "TB/s", "TFLOP/s", "p", "n", "shapes", "error",
-                   "p90", "left out", "p90 ", "weak"):  # fmt: skip
-        grid.add_column(column, justify="left" if column in ("kernel", "weak") else "right",
-                        overflow="fold")  # fmt: skip
+    headings = ["kernel", "floor [us]", "TB/s", "TFLOP/s", "p", "n", "shapes", "error", "p90",
+                "left out", "p90 ", "weak"]  # fmt: skip
+    cells = []
     for row in rows:
         left = [row["left_out_error"], row["left_out_p90_error"]]
-        grid.add_row(
+        cells.append([
             f"{row['kernel']} {row['backend']} {row['dtype']}",
             f"{row['floor_s'] * 1e6:.3g}", f"{row['bandwidth_bytes_per_s'] / 1e12:.3g}",
             f"{row['compute_flop_per_s'] / 1e12:.4g}", f"{row['norm']:.2f}", f"{row['samples']:,}",
             str(row["configurations"]), f"{row['median_error']:.1%}", f"{row['p90_error']:.1%}",
             *("-" if value is None else f"{value:.1%}" for value in left), row["weak"] or "",
-        )  # fmt: skip
-    return grid
+        ])  # fmt: skip
+    return Grid(f"Fitted constants of {hardware.title}", headings, cells, text=(0, 11))
 
 
 def _rows_left_out(fits: DeviceFits) -> Grid:
@@ -69,9 +66,6 @@ def _rows_left_out(fits: DeviceFits) -> Grid:
     for fit in fits.kernels.values():
         for reason, count in fit.left_out.items():
             totals[reason] = totals.get(reason, 0) + count
-    grid = Grid(title="Rows left out", title_justify="left", box=None)
-    grid.add_column("reason")
-    grid.add_column("rows", justify="right")
-    for reason, count in sorted(totals.items(), key=lambda item: -item[1]):
-        grid.add_row(reason, f"{count:,}")
-    return grid
+    ordered = sorted(totals.items(), key=lambda item: -item[1])
+    cells = [[reason, f"{count:,}"] for reason, count in ordered]
+    return Grid("Rows left out", ["reason", "rows"], cells)

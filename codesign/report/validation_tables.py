@@ -1,11 +1,10 @@
 """Validation as tables, JSON or CSV."""
 
 from collections.abc import Sequence
-from typing import Any
-
-from rich.table import Table as Grid
+from typing import Any, Final
 
 from codesign.report.formats import to_csv, to_json, to_text
+from codesign.report.grids import Grid
 from codesign.validation import ValidationRow
 from codesign.validation.measured import Measured
 
@@ -34,61 +33,64 @@ def render_validation(
     return to_text(*parts)
 
 
-def _grid(title: str, *columns: str) -> Grid:
-    grid = Grid(title=title, title_justify="left", box=None)
-    for column in columns:
-        text = column in ("case", "note", "model", "hardware", "quantity", "data set", "prediction")
-        grid.add_column(column, justify="left" if text else "right", overflow="fold")
-    return grid
+WORDS: Final = ("case", "note", "model", "hardware", "quantity", "data set", "prediction")
+"""Columns of words; all others are numbers."""
+
+
+def _grid(title: str, columns: Sequence[str], rows: list[list[str]]) -> Grid:
+    text = [place for place, column in enumerate(columns) if column in WORDS]
+    return Grid(title, columns, rows, text)
 
 
 def _cases(rows: Sequence[ValidationRow]) -> Grid:
-    grid = _grid("Published numbers", "case", "predicted", "reported", "error", "within", "note")
+    title = "Published numbers"
+    columns = ["case", "predicted", "reported", "error", "within", "note"]
+    cells: list[list[str]] = []
     for row in rows:
         tolerance = "-" if row.tolerance is None else f"{row.tolerance:.1%}"
         standing = {True: tolerance, False: f"MISSES {tolerance}", None: "outside"}[row.ok]
         note = ("fitted; " if row.fitted else "") + row.note
-        grid.add_row(
+        cells.append([
             row.case, _number(row.predicted), _number(row.reported), _share(row.error), standing,
             note.removesuffix("; "),
-        )  # fmt: skip
-    return grid
+        ])  # fmt: skip
+    return _grid(title, columns, cells)
 
 
 def _drift(rows: Sequence[ValidationRow]) -> Grid:
-    grid = _grid("Drift: predictions that changed", "case", "now", "baseline", "error")
+    title = "Drift: predictions that changed"
+    columns = ["case", "now", "baseline", "error"]
+    cells: list[list[str]] = []
     for row in rows:
-        grid.add_row(row.case, _number(row.predicted), _number(row.reported), _share(row.error))
-    return grid
+        cells.append([row.case, _number(row.predicted), _number(row.reported), _share(row.error)])
+    return _grid(title, columns, cells)
 
 
 def _groups(measured: Measured) -> Grid:
-    grid = _grid(
-        "Measurements by model and hardware (held out unless marked)",
-        "data set", "quantity", "model", "hardware", "n", "bias", "median", "p90", "note",
-    )  # fmt: skip
+    title = "Measurements by model and hardware (held out unless marked)"
+    columns = ["data set", "quantity", "model", "hardware", "n", "bias", "median", "p90", "note"]
+    cells: list[list[str]] = []
     for group in measured.groups:
         note = ("FITTED; " if group.fitted else "") + group.note
-        grid.add_row(
+        cells.append([
             group.data_set, group.quantity, f"{group.model} ({group.source})", group.hardware,
             f"{group.predicted.size:,}", _share(group.to_record()["bias"]),
             f"{group.median:.1%}", f"{group.p90:.1%}", note.removesuffix("; "),
-        )  # fmt: skip
-    return grid
+        ])  # fmt: skip
+    return _grid(title, columns, cells)
 
 
 def _summary(measured: Measured) -> Grid:
-    grid = _grid(
-        "All held-out measurements", "data set", "quantity", "groups", "n", "median", "p90",
-        "median of groups",
-    )  # fmt: skip
+    title = "All held-out measurements"
+    columns = ["data set", "quantity", "groups", "n", "median", "p90", "median of groups"]
+    cells: list[list[str]] = []
     for row in measured.summary():
-        grid.add_row(
+        cells.append([
             row["data_set"], row["quantity"], str(row["groups"]), f"{row['n']:,}",
             f"{row['median_error']:.1%}", f"{row['p90_error']:.1%}",
             f"{row['median_of_groups']:.1%}",
-        )  # fmt: skip
-    return grid
+        ])  # fmt: skip
+    return _grid(title, columns, cells)
 
 
 def _ordered(measured: Measured) -> str:
@@ -102,16 +104,18 @@ def _ordered(measured: Measured) -> str:
 
 
 def _intervals(measured: Measured) -> Grid:
-    grid = _grid(
-        "5-95 % intervals of held-out cells", "prediction", "cells", "groups", "covered",
-        "median width", "pinball loss", "with one constant error",
-    )  # fmt: skip
+    title = "5-95 % intervals of held-out cells"
+    columns = [
+        "prediction", "cells", "groups", "covered", "median width", "pinball loss",
+        "with one constant error",
+    ]  # fmt: skip
+    cells: list[list[str]] = []
     for score in measured.intervals:
-        grid.add_row(
+        cells.append([
             score.name, str(score.cells), str(score.groups), f"{score.coverage:.0%}",
             f"{score.width:.0%}", f"{score.pinball:.4f}", f"{score.constant_pinball:.4f}",
-        )  # fmt: skip
-    return grid
+        ])  # fmt: skip
+    return _grid(title, columns, cells)
 
 
 def _verdict(cases: Sequence[ValidationRow], drift: Sequence[ValidationRow]) -> str:

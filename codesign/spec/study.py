@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, field_validator
 
 from codesign.spec.axis import Axis, parse_axis
 from codesign.spec.base import Items, PositiveCount, Spec, TokenCount
@@ -131,8 +131,15 @@ class ObjectiveChoice(Spec):
 
     name: str
     direction: Direction | None = None
-    statistic: str = Field(default="mean", pattern=r"^(mean|q\d{2}|cvar\d{2})$")
+    statistic: str = "mean"
     options: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("statistic")
+    @classmethod
+    def _known_statistic(cls, value: str) -> str:
+        if not re.fullmatch(r"mean|(q|cvar)\d{2}", value):
+            raise ValueError("must be mean, a quantile such as q05, or cvar10")
+        return value
 
 
 def parse_objective(written: object) -> object:
