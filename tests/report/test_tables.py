@@ -54,7 +54,7 @@ def test_a_throughput_best_of_its_own_gets_a_column(result: Record) -> None:
 def test_constraints_carry_their_prices(result: Record) -> None:
     table = result_tables(result)["constraints"]
     lifted = column(table, "gain_without")
-    assert lifted["quality (cautious loss)"] == result["binding"][0]["gain_without"]
+    assert lifted["quality (cautious loss) [nat/token]"] == result["binding"][0]["gain_without"]
     assert lifted["memory per GPU"] is None
     steps = {row["constraint"]: row["step"] for row in result["shadow_prices"]}
     assert column(table, "step")["memory per GPU"] == steps["memory"]
