@@ -34,6 +34,9 @@ from codesign.spec.study import RoutingChoice, Study
 DEFAULT_TRAINING_TOKENS: Final = 15e12
 EXPERT_FIELDS: Final = frozenset(MixtureOfExperts.model_fields) - {"layers"}
 MOST_GPUS: Final = 1024
+LONGEST_DRAFT: Final = 10_000
+"""Far above what pays; acceptance is a table over positions."""
+
 QUALITY_DRAWS: Final = 64
 
 
@@ -63,6 +66,8 @@ def build_scenario(
     hardware = load_hardware(study.hardware)
     draft_model = _draft_model(study.draft.model, reference)
     longest = max(study.space.draft_tokens) if longest_draft is None else longest_draft
+    if longest > LONGEST_DRAFT:
+        raise UsageError(f"draft_tokens must be at most {LONGEST_DRAFT:,}, not {longest:,}")
     mix = study.workload.target_batch_size
     policy = study.space.expert_width
     budgets = {"iso_active": "active", "iso_total": "total"}

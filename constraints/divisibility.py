@@ -11,8 +11,9 @@ from codesign.spec.attention import GroupedQueryAttention, LatentAttention
 class Divisibility(Constraint):
     """Count of violated conditions, of which there may be none.
 
-    Experts divide over expert-parallel ranks and over routing groups, attention heads over
-    tensor-parallel ranks, the expert width into kernel tiles. The reference's own experts keep
+    Experts divide over expert-parallel ranks and over routing groups, of which those kept hold
+    all experts of a token; attention heads divide over tensor-parallel ranks, the expert width
+    into kernel tiles. The reference's own experts keep
     their published width and are not held to the last.
     """
 
@@ -23,12 +24,13 @@ class Divisibility(Constraint):
         """Count the violated conditions of every design."""
         designs, scenario = prediction.designs, prediction.scenario
         model, replica = scenario.reference, scenario.replica
-        groups = model.moe.groups if model.moe else 1
+        groups, kept = (model.moe.groups, model.moe.groups_per_token) if model.moe else (1, 1)
         softmax = GroupedQueryAttention | LatentAttention
         heads = [group.heads for group in model.attention if isinstance(group, softmax)]
         uncut_heads = sum(count % replica.tensor_parallel != 0 for count in heads)
         uneven = (designs.experts % replica.expert_parallel != 0).astype(np.float64)
         ungrouped = designs.experts % groups != 0
+        ungrouped = ungrouped | (designs.top_k * groups > designs.experts * kept)
         violated: FloatArray = uneven + ungrouped + uncut_heads + self._untiled(prediction)
         return at_most(violated, 0.0)
 
