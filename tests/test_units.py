@@ -1,6 +1,5 @@
 """Quantities as people write them."""
 
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

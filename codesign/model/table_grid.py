@@ -38,8 +38,7 @@ class TableGrid:
     def _nodes(self) -> list[FloatArray]:
         axes = zip((self.thresholds, self.shares), self.degrees, strict=True)
         ends = [
-            (low + high + (high - low) * chebpts1(degree + 1)) / 2.0
-            for (low, high), degree in axes
+            (low + high + (high - low) * chebpts1(degree + 1)) / 2.0 for (low, high), degree in axes
         ]
         return [np.asarray(axis.ravel()) for axis in np.meshgrid(*ends, indexing="ij")]
 

@@ -33,9 +33,7 @@ def _kernels(part: str) -> Change:
         kernels = {
             key: replace(
                 each,
-                kernel=replace(
-                    each.kernel, **{part: getattr(each.kernel, part) * (1 + STEP)}
-                ),
+                kernel=replace(each.kernel, **{part: getattr(each.kernel, part) * (1 + STEP)}),
             )
             for key, each in replica.kernels.items()
         }

@@ -4,15 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codesign.designs import AXES, Designs
-from codesign.model.arrays import FloatArray
-from codesign.model.latent_router import unique_experts
-from codesign.model.routing import RouterParameters
-from codesign.prediction import FIGURES, Prediction, Scenario, predict
+from codesign.prediction import FIGURES, Scenario, predict
 from tests.properties.any_question import Question, Sizes, examples, numbers, questions, sizes
 
 MAY_BE_ZERO = {
@@ -138,7 +134,8 @@ def test_larger_designs_fill_more(question: Question, axis: str) -> None:
     if question.scenario.reference.moe is None:
         return
     own = question.sizes[AXES.index(axis)]
-    found = question.ask(**{axis: np.array([own, own + 1, 2 * own + 2, 7 * own + 9])})
+    changed: dict[str, Any] = {axis: np.array([own, own + 1, 2 * own + 2, 7 * own + 9])}
+    found = question.ask(**changed)
     for name in ("memory_bytes_per_gpu", "total_params", "active_params"):
         assert_never_falls(np.broadcast_to(getattr(found, name), (1, 4)))
     replica = question.scenario.replica
@@ -157,9 +154,7 @@ def test_faster_kernels_never_take_longer(question: Question, factor: float) -> 
     replica, slow = question.scenario.replica, question.ask()
     for part, change in (("bandwidth", factor), ("compute", factor), ("floor", 1 / factor)):
         for key, resolved in replica.kernels.items():
-            kernel = replace(
-                resolved.kernel, **{part: getattr(resolved.kernel, part) * change}
-            )
+            kernel = replace(resolved.kernel, **{part: getattr(resolved.kernel, part) * change})
             kernels = {**replica.kernels, key: replace(resolved, kernel=kernel)}
             scenario = replace(question.scenario, replica=replace(replica, kernels=kernels))
             fast = question.ask(scenario)
