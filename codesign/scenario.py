@@ -172,8 +172,8 @@ def router_of(reference: Architecture, choice: RoutingChoice) -> RouterParameter
             router = router_from_window_correlation(own.window_correlation)
         except ValueError as error:
             raise UsageError(
-                f"{reference.name}: window_correlation {own.window_correlation:g}: {error}; with the "
-                "generic decay .72 is the most"
+                f"{reference.name}: window_correlation {own.window_correlation:g}: {error}; with "
+                "the generic decay .72 is the most"
             ) from None
     elif moe is not None:  # a published figure was measured with the group limit in force
         router = replace(router, groups=moe.groups, groups_per_token=moe.groups_per_token)

@@ -18,6 +18,8 @@ MAY_BE_ZERO = {
 ANY_SIGN = {"loss_difference", "rounding_residual", "break_even_acceptance"}
 MAY_BE_INFINITE = {"kv_capacity_sequences"}
 ROUNDING = 1e-12
+TABLE_ERROR = 3e-3
+"""Of unique experts at the worst router and the sparsest design of the space, relative."""
 
 
 def assert_never_falls(values: Any, slack: float = ROUNDING, axis: int = -1) -> None:
@@ -60,6 +62,24 @@ def test_shares_lie_between_zero_and_one(question: Question) -> None:
     assert (found.sd_tpot_p95_s >= found.sd_tpot_s).all()
 
 
+@examples(15)
+@given(questions())
+def test_unique_experts_are_ordered(question: Question) -> None:
+    """k <= U(B, 1) <= U(B, K+1) <= popularity alone <= uniform <= min(N, k T)."""
+    found = question.ask()
+    ordered = [
+        found.top_k,
+        found.unique_experts_decode,
+        found.unique_experts_verify,
+        found.unique_experts_independent * (1 + TABLE_ERROR),
+        found.unique_experts_uniform * (1 + 2 * TABLE_ERROR),
+    ]
+    assert_never_falls([np.max(values) for values in ordered])
+    most = np.minimum(found.experts, found.top_k * found.tokens)
+    for values in (found.unique_experts_verify, found.unique_experts_uniform):
+        assert (values <= most * (1 + ROUNDING)).all()
+
+
 # ---- one and many ------------------------------------------------------------------------------
 
 
@@ -100,10 +120,6 @@ def test_more_sequences_take_longer_and_fill_more(question: Question) -> None:
     for name in ("step_time_decode_s", "step_time_verify_s", "draft_time_s",
                  "memory_bytes_per_gpu"):  # fmt: skip
         assert_never_falls(getattr(found, name), slack, axis=0)
-
-
-TABLE_ERROR = 3e-3
-"""Of unique experts at the worst router and the sparsest design of the space, relative."""
 
 
 @examples(6)

@@ -79,18 +79,18 @@ MORE = [(3, 1), (8, 2), (16, 15), (32, 4), (512, 1), (1024, 1023), (2048, 7), (4
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_routers(name: str) -> None:
-    # docs/model.md: below 2e-4 for published routers, N up to 4096, B to 65,536, q to 65.
-    assert worst(name, CORNERS, [1, 4]) < 2e-4
-    assert worst(name, [(128, 8), (4096, 1)], [65]) < 2e-4
+    # docs/model.md: below 3e-4 for published routers, N up to 4096, B to 65,536, q to 65.
+    assert worst(name, CORNERS, [1, 4]) < 3e-4
+    assert worst(name, [(128, 8), (4096, 1)], [65]) < 3e-4
     if FACTOR > 1:
-        assert worst(name, [*CORNERS, *MORE], [2, 3, 9, 17, 65]) < 2e-4
+        assert worst(name, [*CORNERS, *MORE], [2, 3, 9, 17, 65]) < 3e-4
 
 
 @pytest.mark.parametrize("name", sorted({*ROUTERS} - {*PUBLISHED}))
 def test_routers_beyond_the_published(name: str) -> None:
-    assert worst(name, [(2, 1), (128, 8), (4096, 1)], [1, 4]) < 1e-3
+    assert worst(name, [(2, 1), (128, 8), (4096, 1)], [1, 4]) < 2e-3
     if FACTOR > 1:
-        assert worst(name, [*CORNERS, *MORE], [2, 3, 9, 17]) < 1e-3
+        assert worst(name, [*CORNERS, *MORE], [2, 3, 9, 17]) < 2e-3
 
 
 @pytest.mark.parametrize("experts", [5000, 20_000, 10**6, 10**8])
