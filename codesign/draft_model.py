@@ -77,9 +77,8 @@ class Drafting:
             return np.asarray(passes * (self.draft.fraction or 0.0) * step)
         width = np.maximum(drafted, 1.0) if self.draft.parallel else np.ones(())
         single = _pass(self.model, designs, replica, router, sequences, width, context)
-        return passes * (
-            single + self._chaining(replica, replica.sequences_here(sequences) * width)
-        )
+        tokens_here = replica.sequences_here(sequences) * width
+        return passes * (single + self._chaining(replica, tokens_here))
 
     def _chaining(self, replica: Replica, tokens: FloatArray) -> FloatArray:
         """What a layer that drafts from hidden states does beside a decoder layer's pass [s]."""

@@ -35,6 +35,9 @@ from codesign.spec.study import RoutingChoice, Study
 DEFAULT_TRAINING_TOKENS: Final = 15e12
 EXPERT_FIELDS: Final = frozenset(MixtureOfExperts.model_fields) - {"layers"}
 MOST_GPUS: Final = 1024
+LONGEST_DRAFT: Final = 10_000
+"""Far above what pays; acceptance is a table over positions."""
+
 QUALITY_DRAWS: Final = 64
 
 
@@ -70,7 +73,10 @@ def build_scenario(
     with field("draft", "model"):
         draft_model = _draft_model(study.draft.model, reference)
     longest = max(study.space.draft_tokens) if longest_draft is None else longest_draft
+    if longest > LONGEST_DRAFT:
+        raise UsageError(f"draft_tokens must be at most {LONGEST_DRAFT:,}, not {longest:,}")
     mix = study.workload.target_batch_size
+    written = sum(entry.share for entry in mix)  # 1 but for the digits that were written
     policy = study.space.expert_width
     budgets = {"iso_active": "active", "iso_total": "total"}
     training = reference.training.tokens if reference.training else DEFAULT_TRAINING_TOKENS
@@ -78,7 +84,7 @@ def build_scenario(
         reference=reference,
         replica=_replica(study, hardware, reference, _first_gpus(study), draft_model),
         batch_sizes=tuple(entry.batch_size for entry in mix),
-        shares=tuple(entry.share for entry in mix),
+        shares=tuple(entry.share / written for entry in mix),
         context=study.workload.context,
         router=router_in_use(router_of(reference, study.routing), calibration, study.routing),
         survival=survival_of(acceptance_in_use(study.acceptance, calibration), longest),
@@ -159,11 +165,23 @@ def _with_layers(reference: Architecture, layers: Any) -> dict[str, Any]:
 
 
 def router_of(reference: Architecture, choice: RoutingChoice) -> RouterParameters:
-    """Return the router a choice stands for."""
+    """Return the router a choice stands for.
+
+    Raises
+    ------
+    UsageError
+        If no router is as alike as the reference says its own is.
+    """
     own, moe = reference.routing, reference.moe
     router = GENERIC_ROUTER
     if own is not None and choice != "generic":
-        router = router_from_window_correlation(own.window_correlation)
+        try:
+            router = router_from_window_correlation(own.window_correlation)
+        except ValueError as error:
+            raise UsageError(
+                f"{reference.name}: window_correlation {own.window_correlation:g}: {error}; with "
+                "the generic decay .72 is the most"
+            ) from None
     elif moe is not None:  # a published figure was measured with the group limit in force
         router = replace(router, groups=moe.groups, groups_per_token=moe.groups_per_token)
     if choice == "independent":

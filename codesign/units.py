@@ -26,6 +26,9 @@ UNITS: Final[dict[str, dict[str, float]]] = {
 }
 """Accepted units of each dimension and their size in SI (price in USD per GPU-hour)."""
 
+SMALLEST, LARGEST = 1e-30, 1e30
+"""Beyond anything measured; products and ratios of a few quantities between them stay finite."""
+
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
 
@@ -47,7 +50,8 @@ def parse_quantity(text: object, dimension: str) -> float:
     Raises
     ------
     ValueError
-        If `text` is no quantity, has no or the wrong unit, or is negative or not finite.
+        If `text` is no quantity, has no or the wrong unit, is negative or not finite, or is beyond
+        `SMALLEST` and `LARGEST`.
 
     Examples
     --------
@@ -75,6 +79,8 @@ def parse_quantity(text: object, dimension: str) -> float:
     value = float(number) * units[unit]
     if not 0 <= value < float("inf"):
         raise ValueError("must be finite and not negative")
+    if value != 0 and not SMALLEST <= value <= LARGEST:
+        raise ValueError(f"must be 0, or between {SMALLEST:g} and {LARGEST:g} in SI units")
     return value
 
 
@@ -96,7 +102,7 @@ def format_quantity(value: float, dimension: str) -> str:
 def _reads_as(text: str, dimension: str, value: float) -> bool:
     try:
         return parse_quantity(text, dimension) == value
-    except ValueError:  # near the largest float a rounded spelling is infinite
+    except ValueError:  # at either end a rounded spelling may be beyond it
         return False
 
 

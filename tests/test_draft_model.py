@@ -123,3 +123,15 @@ def test_draft_weights_are_read_in_their_own_format() -> None:
     draft = load_architecture("qwen3-0.6b")
     norms = count_parameters(draft).norm * 2
     assert weights == pytest.approx(2 * count_parameters(draft).total / 16 + norms, rel=1e-3)
+
+
+@pytest.mark.parametrize("draft", ["eagle", "mtp"])
+def test_data_parallel_groups_chain_their_own_sequences_only(draft: str) -> None:
+    # One sequence per GPU is one sequence per GPU, however many GPUs there are: the kernels that
+    # join two passes were priced with the sequences of all.
+    scenario = scenario_of("llama-3.1-8b", gpus=8, attention_dp=True, draft=draft)
+    few, full = (
+        predict(Designs.of_architecture(scenario.reference, 3), scenario.at((size,))).draft_time_s
+        for size in (1, 8)
+    )
+    assert few == full

@@ -26,7 +26,7 @@ def footprint(
     gpus: int = 1,
     sequences: int = 1,
     context: int = 0,
-    tokens: int = 1,
+    width: int = 1,
     draft: Draft | None = None,
     **deployment: Any,
 ) -> Footprint:
@@ -35,7 +35,7 @@ def footprint(
     drafting = make_drafting(draft or Draft(kind="fraction", fraction=0.1), model, None)
     parameters = DesignParameters(model, Designs.of_architecture(model, 0))
     load = np.array([[float(sequences)]])
-    return Footprint.of(parameters, replica, drafting, load, np.array([[float(tokens)]]), context)
+    return Footprint.of(parameters, replica, drafting, load, np.array([[float(width)]]), context)
 
 
 def one_byte(name: str) -> Architecture:
@@ -65,7 +65,7 @@ def test_the_default_question_just_fits_one_h100() -> None:
     # model.md, section 3: Qwen3-30B-A3B bf16, B = 32, context 4096: 74.5 GB of weights and KV just
     # fit one 80-GiB H100.
     model = load_architecture("qwen3-30b-a3b")
-    found = footprint(model, 1, 32, 4096, 32 * 9, Draft(kind="eagle"))
+    found = footprint(model, 1, 32, 4096, 9, Draft(kind="eagle"))
     bytes_ = {name: float(values.max()) for name, values in vars(found).items()}
     assert bytes_["weights"] == 2 * 30_532_122_624
     one_layer = 4 * 128 * 2 * 2 * 32 * 4096  # the draft's cache, one layer of the target's shape
@@ -122,14 +122,27 @@ def test_caches_over_tensor_parallel_ranks(name: str, tensor: int, share: float)
 
 def test_data_parallel_attention_shares_sequences_and_copies_weights() -> None:
     model = load_architecture("deepseek-v3")
-    one = footprint(model, 1, 16, 1000, 64)
-    spread = footprint(model, 8, 16, 1000, 64, attention_dp=True, expert_parallel=8)
+    one = footprint(model, 1, 16, 1000, 4)
+    spread = footprint(model, 8, 16, 1000, 4, attention_dp=True, expert_parallel=8)
     assert float(spread.caches.item()) == pytest.approx(float(one.caches.item()) / 8)
     assert float(spread.workspace.item()) == 2**30 + 32 * 7168 * 64 / 8
-    uneven = footprint(model, 8, 17, 1000, attention_dp=True, expert_parallel=8)
+    uneven = footprint(model, 8, 17, 1000, 4, attention_dp=True, expert_parallel=8)
+    # One GPU has three sequences, so 12 tokens of the verify pass; ceil(17 x 4 / 8) are only 9.
+    assert float(uneven.workspace.item()) == 2**30 + 32 * 7168 * 12
     assert float(uneven.caches.item()) == pytest.approx(float(one.caches.item()) * 3 / 16)
     routed = count_parameters(model).routed * (1 + 4 / 128**2)
     assert float(one.weights.item()) - float(spread.weights.item()) == pytest.approx(routed * 7 / 8)
+
+
+def test_latent_projections_are_on_every_gpu_in_full() -> None:
+    # 92 layers x 2 x 7168 x 3584 of Kimi-K3: replicated layers in vLLM and SGLang, as their time is
+    # priced too.
+    counts = count_parameters(load_architecture("kimi-k3"))
+    assert counts.latent == 4_726_980_608
+    one, cut = (footprint(one_byte("kimi-k3"), gpus, tensor_parallel=gpus) for gpus in (1, 8))
+    whole = counts.latent + counts.router + counts.norm + counts.other
+    by_hand = (float(one.weights.item()) - whole) / 8 + whole
+    assert float(cut.weights.item()) == pytest.approx(by_hand, rel=1e-12)
 
 
 def test_a_sliding_window_keeps_no_more_than_itself() -> None:

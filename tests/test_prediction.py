@@ -9,12 +9,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from codesign.architectures import list_architectures, load_architecture
+from codesign.architectures.counting import count_parameters
 from codesign.designs import AXES, Designs
 from codesign.errors import UsageError
 from codesign.figure import figures_of, find_figure
 from codesign.model.arrays import FloatArray
 from codesign.model.routing import GENERIC_ROUTER
+from codesign.parameter_counts import DesignParameters
 from codesign.prediction import FIGURES, Prediction, Scenario, predict
+from codesign.spec.architecture import Architecture
 from tests.questions import make_scenario, scenario_of
 
 POWERS = (1, 2, 4, 8, 16, 32, 64)
@@ -98,6 +102,25 @@ def test_deepseek_r1_over_eight_gpus_alone() -> None:
     found = own(scenario, [3, 7], 1)
     assert 1.2 <= found.cycle_ratio[0, 0] <= 1.9
     assert found.step_time_verify_s[0, 1] >= 1.15 * found.step_time_verify_s[0, 0]
+
+
+@pytest.mark.parametrize("arch", list_architectures())
+@pytest.mark.parametrize("shared", [0, 1, 3])
+def test_designs_have_the_parameters_of_a_model_of_their_own(arch: str, shared: int) -> None:
+    # Shared experts of designs lacked the biases that gpt-oss's experts have.
+    reference = load_architecture(arch)
+    if reference.moe is None:
+        return
+    changed = replace_moe(reference, shared_experts=shared)
+    designs = Designs.of_architecture(changed, 0)
+    found = DesignParameters(reference, designs)
+    counts = count_parameters(changed)
+    assert (found.total.item(), found.active.item()) == (counts.total, counts.active)
+
+
+def replace_moe(model: Architecture, **changes: int) -> Architecture:
+    assert model.moe is not None
+    return model.model_copy(update={"moe": model.moe.model_copy(update=changes)})
 
 
 # ---- limits ------------------------------------------------------------------------------------
@@ -366,6 +389,13 @@ def test_an_empty_context_is_a_context() -> None:
     core = found.verify_costs["attention_core"]
     assert float(np.max(core.memory)) == float(np.max(core.compute)) == 0.0
     assert np.isinf(found.kv_capacity_sequences).all()
+
+
+def test_what_does_not_fit_has_room_for_no_sequence() -> None:
+    # With an empty context it was 0/0, not a number.
+    for context in (0, 4096):
+        found = own(scenario_of("deepseek-v3", gpus=1, context=context), [0, 3], 1)
+        np.testing.assert_array_equal(found.kv_capacity_sequences, 0.0)
 
 
 @pytest.mark.parametrize("arch", ["qwen3-30b-a3b", "deepseek-v3", "mixtral-8x7b"])

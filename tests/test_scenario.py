@@ -251,3 +251,22 @@ def test_group_limited_routing_is_modelled_or_warned_of_by_name() -> None:
     # model.md, section 2: DeepSeek-V3 limits a token to 4 of 8 groups.
     lines = topics(make_scenario(reference="deepseek-v3"))["routing"]
     assert any("DeepSeek-V3" in line and "4 of 8 groups" in line for line in lines)
+
+
+def test_shares_written_with_few_digits_add_up_to_one() -> None:
+    # They were weighed as written, so that means over the mix lost what the digits left out.
+    scenario = make_scenario(workload={"target_batch_size": "1:.3333333,8:.3333333,64:.3333333"})
+    assert scenario.shares == pytest.approx((1 / 3,) * 3, rel=1e-15)
+    exact = make_scenario(workload={"target_batch_size": "8:0.3,32:0.7"})
+    assert exact.shares == (0.3, 0.7)
+
+
+@pytest.mark.parametrize("correlation", [0.73, 1.0])
+def test_a_router_more_alike_than_any_is_refused(correlation: float) -> None:
+    published = {"window_correlation": correlation, "source": "a paper"}
+    with pytest.raises(UsageError) as caught:
+        make_scenario(set={"routing": published})
+    assert str(caught.value).startswith(
+        f"Qwen3-30B-A3B: window_correlation {correlation:g}: router needs popularity + request + "
+        "recency / decay <= 1, not "
+    )

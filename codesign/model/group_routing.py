@@ -17,6 +17,9 @@ DRAWS: Final = 400
 RANKS_PER_GROUP: Final = 16
 """The best experts of so many ranks per group decide; a group's best two are among them."""
 
+MOST_PLACES: Final = 4096
+"""Experts that are simulated; among more of them the best are spread as they are among these."""
+
 LOSS_FACTOR: Final = 0.7
 LOSS_POWER: Final = 1.8
 
@@ -60,7 +63,7 @@ def excluded_share(
     """Share of the best k of N experts that lie outside the groups kept [-].
 
     The groups kept are those whose two best experts add up to most, by simulation of independent
-    normal scores; N is taken down to a multiple of the groups.
+    normal scores; N is taken down to a multiple of the groups, k to `RANKS_PER_GROUP` per group.
     """
     counts, place = np.unique(np.asarray(experts, dtype=np.int64), return_inverse=True)
     table = [_excluded(int(count), groups, groups_per_token) for count in counts]
@@ -75,10 +78,11 @@ def _excluded(experts: int, groups: int, kept: int) -> FloatArray:
     """Excluded share of the best k, k = 1, 2, ... on the axis."""
     size = max(experts // groups, 1)
     total = size * groups
+    size = min(size, max(MOST_PLACES // groups, 1))
     ranks = np.arange(1, min(total, RANKS_PER_GROUP * groups) + 1)
     # Ranks instead of scores: the i-th best has about the quantile's score, its group is random.
     scores = -ndtri((ranks - 0.4) / (total + 0.2))
-    order = np.argsort(np.random.default_rng(0).random((DRAWS, total)), axis=1)
+    order = np.argsort(np.random.default_rng(0).random((DRAWS, size * groups)), axis=1)
     group = order[:, : ranks.size] // size
     member = group[:, :, None] == np.arange(groups)
     nth = np.cumsum(member, axis=1)

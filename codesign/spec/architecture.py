@@ -1,12 +1,15 @@
 """The facts of one model's architecture, whatever file they came from."""
 
-from typing import Final, Self
+from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
 from codesign.spec.attention import Attention
 from codesign.spec.base import Count, Fraction, Items, PositiveCount, Spec, TokenCount
 from codesign.spec.precision import Precision
+
+MOST_EXPERTS: Final = 10**8
+"""As of a searched axis; unique experts are tabulated to one selected expert in 1.6e8."""
 
 MAX_PARAMETERS: Final = 10**15  # hundreds of times the largest model; counts stay exact below it
 
@@ -37,7 +40,7 @@ class MixtureOfExperts(Spec):
     """
 
     layers: PositiveCount
-    experts: PositiveCount
+    experts: Annotated[PositiveCount, Field(le=MOST_EXPERTS)]
     top_k: PositiveCount
     expert_width: PositiveCount
     shared_experts: Count = 0

@@ -160,6 +160,9 @@ def test_top_k_asks_no_more_than_the_reference_has() -> None:
         ((100, 8, 0, 3, 800), {"deployment": {"gpus": 8, "expert_parallel": 8}}, 2),
         ((256, 8, 1, 3, 2048), {"reference": "deepseek-v3", "deployment": {"gpus": 8}}, 0),
         ((252, 8, 1, 3, 2048), {"reference": "deepseek-v3", "deployment": {"gpus": 8}}, 1),
+        # 4 of 8 groups hold half of the experts.
+        ((16, 8, 1, 3, 2048), {"reference": "deepseek-v3", "deployment": {"gpus": 8}}, 0),
+        ((8, 8, 1, 3, 2048), {"reference": "deepseek-v3", "deployment": {"gpus": 8}}, 1),
         # 32 heads over 64 ranks; the reference's own experts keep their width of 768.
         ((128, 8, 0, 3, 768), {"deployment": {"gpus": 64, "expert_parallel": 64}}, 1),
         ((128, 8, 0, 0, 768), {"deployment": {"gpus": 8}}, 0),

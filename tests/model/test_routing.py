@@ -459,6 +459,16 @@ def test_busiest_rank(
     assert load.token_slots == pytest.approx(slots, rel=tolerance)
 
 
+@pytest.mark.parametrize(("experts", "ranks"), [(8, 8), (64, 8), (128, 64), (256, 2)])
+def test_more_loaded_experts_never_lower_the_busiest_rank(experts: int, ranks: int) -> None:
+    # Where nearly all are loaded the expansion fell again, by up to .2 experts of a rank.
+    batch_sizes = np.unique(np.rint(2 ** np.arange(0, 14, 0.25)))
+    load = busiest_rank(experts, 2, batch_sizes, 1, GENERIC_ROUTER, ranks)
+    assert (np.diff(load.unique_experts) >= 0).all()
+    assert load.unique_experts.max() <= experts / ranks
+    assert (np.diff(load.token_slots) > 0).all()
+
+
 @given(
     held=st.integers(1, 64), ranks=st.integers(1, 64), share=st.floats(0.01, 1),
     batch_size=st.integers(1, 512), window=st.integers(1, 9),

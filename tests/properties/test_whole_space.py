@@ -18,6 +18,8 @@ MAY_BE_ZERO = {
 ANY_SIGN = {"loss_difference", "rounding_residual", "break_even_acceptance"}
 MAY_BE_INFINITE = {"kv_capacity_sequences"}
 ROUNDING = 1e-12
+TABLE_ERROR = 3e-3
+"""Of unique experts at the worst router and the sparsest design of the space, relative."""
 
 
 def assert_never_falls(values: Any, slack: float = ROUNDING, axis: int = -1) -> None:
@@ -58,6 +60,24 @@ def test_shares_lie_between_zero_and_one(question: Question) -> None:
     assert ((length >= 1) & (length <= question.sizes[3] + 1 + ROUNDING)).all()
     assert (found.active_params <= found.total_params).all()
     assert (found.sd_tpot_p95_s >= found.sd_tpot_s).all()
+
+
+@examples(15)
+@given(questions())
+def test_unique_experts_are_ordered(question: Question) -> None:
+    """k <= U(B, 1) <= U(B, K+1) <= popularity alone <= uniform <= min(N, k T)."""
+    found = question.ask()
+    ordered = [
+        found.top_k,
+        found.unique_experts_decode,
+        found.unique_experts_verify,
+        found.unique_experts_independent * (1 + TABLE_ERROR),
+        found.unique_experts_uniform * (1 + 2 * TABLE_ERROR),
+    ]
+    assert_never_falls([np.max(values) for values in ordered])
+    most = np.minimum(found.experts, found.top_k * found.tokens)
+    for values in (found.unique_experts_verify, found.unique_experts_uniform):
+        assert (values <= most * (1 + ROUNDING)).all()
 
 
 # ---- one and many ------------------------------------------------------------------------------
@@ -102,10 +122,6 @@ def test_more_sequences_take_longer_and_fill_more(question: Question) -> None:
         assert_never_falls(getattr(found, name), slack, axis=0)
 
 
-TABLE_ERROR = 3e-3
-"""Of unique experts at the worst router and the sparsest design of the space, relative."""
-
-
 @examples(6)
 @given(questions())
 def test_longer_drafts_take_longer_and_yield_more(question: Question) -> None:
@@ -134,7 +150,8 @@ def test_larger_designs_fill_more(question: Question, axis: str) -> None:
     if question.scenario.reference.moe is None:
         return
     own = question.sizes[AXES.index(axis)]
-    found = question.ask(**{axis: np.array([own, own + 1, 2 * own + 2, 7 * own + 9])})
+    changed: dict[str, Any] = {axis: np.array([own, own + 1, 2 * own + 2, 7 * own + 9])}
+    found = question.ask(**changed)
     for name in ("memory_bytes_per_gpu", "total_params", "active_params"):
         assert_never_falls(np.broadcast_to(getattr(found, name), (1, 4)))
     replica = question.scenario.replica

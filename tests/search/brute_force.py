@@ -180,7 +180,9 @@ class BruteForce:
             getattr(group, "heads", 0) % replica.tensor_parallel != 0 for group in model.attention
         )
         uneven = row[0] % replica.expert_parallel != 0
-        broken = (uneven, row[0] % moe.groups != 0, untiled)
+        held = row[0] // moe.groups * moe.groups_per_token
+        ungrouped = row[0] % moe.groups != 0 or row[1] > held
+        broken = (uneven, ungrouped, untiled)
         return sum(map(int, broken)) + int(heads)
 
     def _residual(self, row: Row) -> float:

@@ -16,6 +16,7 @@ from tests.twin.router import (
     Unique,
     exact_correlation,
     excess,
+    plain,
     threshold_and_share,
     uniform,
     unique,
@@ -23,13 +24,6 @@ from tests.twin.router import (
 
 REQUEST_TOKENS = 256
 GIB = 2**30
-
-
-def router_of(scenario: Scenario) -> Router:
-    """The router of a scenario as plain numbers."""
-    own = scenario.router
-    values = (own.popularity, own.request, own.recency, own.decay, own.skew)
-    return Router(*(float(each) for each in values), own.groups, own.groups_per_token)
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,7 @@ class Twin:
         return counts(self.model, design.experts, design.shared_experts, design.expert_width)
 
     @cached_property
-    def active(self) -> float:
+    def active(self) -> Any:
         idle = 1 - Exactly.mpf(self.design.top_k) / self.design.experts
         return Exactly.mpf(self.counts.total) - self.counts.routed * idle
 
@@ -63,7 +57,7 @@ class Twin:
         scenario = self.scenario
         return Pass(
             self.model, self.design, scenario.replica, scenario.replica.precision,
-            router_of(scenario), self.batch, window, scenario.context, self.unique_of,
+            plain(scenario.router), self.batch, window, scenario.context, self.unique_of,
             scenario.replica.host_time,
         )  # fmt: skip
 
@@ -192,12 +186,12 @@ class Twin:
     # ---- figures -----------------------------------------------------------------------------
 
     def unique(self, window: int, router: Router | None = None) -> Any:
-        design, own = self.design, router_of(self.scenario)
+        design, own = self.design, plain(self.scenario.router)
         return self.unique_of(design.experts, design.top_k, self.batch, window, router or own)
 
     def overlap(self) -> Any:
         """Of neighbouring tokens."""
-        experts, top_k, own = self.design.experts, self.design.top_k, router_of(self.scenario)
+        experts, top_k, own = self.design.experts, self.design.top_k, plain(self.scenario.router)
         share = Exactly.mpf(top_k) / experts
         if top_k == experts:
             return Exactly.mpf(1)
@@ -225,7 +219,7 @@ class Twin:
         length, spread = self.acceptance()
         speedup = length / ratio
         faster = batch * speedup / one
-        gpus, own = scenario.replica.gpus, router_of(scenario)
+        gpus, own = scenario.replica.gpus, plain(scenario.router)
         quantile = Exactly.sqrt(2) * Exactly.erfinv(Exactly.mpf("0.9"))
         found = {
             "tokens": batch * window,

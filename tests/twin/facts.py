@@ -1,10 +1,11 @@
-"""What the twin reads of an architecture, counted anew from its plain facts, one number at a time.
+"""What the twin reads of an architecture, counted anew from its plain facts, number by number.
 
-Only fields of the specs are read, never their methods, except for recurrent mixers: their counts are
-checked against published checkpoints elsewhere and are facts here.
+Only fields of the specs are read, never their methods, except for recurrent mixers: their counts
+are checked against published checkpoints elsewhere and are facts here.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from codesign.spec.architecture import Architecture
 from codesign.spec.attention import Attention, GroupedQueryAttention, LatentAttention
@@ -143,7 +144,7 @@ class Counts:
 
     @property
     def total(self) -> float:
-        return sum(vars(self).values())
+        return float(sum(vars(self).values()))
 
 
 def shared_ratio(model: Architecture) -> float:
@@ -152,7 +153,7 @@ def shared_ratio(model: Architecture) -> float:
     return 1.0 if moe is None or moe.shared_width is None else moe.shared_width / moe.expert_width
 
 
-def feed_forward(inputs: int, width: float, matrices: int, bias: bool = False) -> float:
+def feed_forward(inputs: int, width: Any, matrices: int, bias: bool = False) -> Any:
     """Parameters of one expert or dense layer."""
     return matrices * inputs * width + (((matrices - 1) * width + inputs) if bias else 0)
 

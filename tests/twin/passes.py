@@ -224,7 +224,8 @@ class Pass:
         )  # fmt: skip
 
     def routed(self, moe: MixtureOfExperts) -> Time:
-        load, dtype = self.load(), dtype_of(self.precision, "routed_experts")
+        load = self.load()
+        dtype: Any = dtype_of(self.precision, "routed_experts")
         over = self.replica.gpus // self.replica.expert_parallel
         width = Exactly.mpf(self.design.expert_width) / over
         inputs = moe.latent_width or self.model.hidden_size

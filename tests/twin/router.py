@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from mpmath import MPContext
 
+from codesign.model.routing import RouterParameters
+
 Exactly: Any = MPContext()
 Exactly.dps = 30
 
@@ -31,6 +33,14 @@ class Router(NamedTuple):
     skew: float = 0.0
     groups: int = 1
     groups_per_token: int = 1
+
+
+def plain(router: RouterParameters) -> Router:
+    """A router of the code as numbers."""
+    return Router(
+        float(router.popularity), float(router.request), float(router.recency),
+        float(router.decay), float(router.skew), router.groups, router.groups_per_token,
+    )  # fmt: skip
 
 
 def normal_quantile(share: Any) -> Any:
@@ -104,7 +114,7 @@ def spreads(experts: int, top_k: int, window: int, router: Router) -> Spreads:
     parts = [effective[0], effective[1] - effective[0], effective[2] - effective[1]]
     roots = [float(Exactly.sqrt(max(part, 0))) for part in (*parts, 1 - effective[2])]
     level = _skewed_threshold(threshold, effective[0], router.skew)
-    return Spreads(float(level), *roots, block_length=float(length))
+    return Spreads(float(level), roots[0], roots[1], roots[2], roots[3], float(length))
 
 
 def bent(score: Any, skew: float) -> Any:

@@ -52,10 +52,11 @@ def assert_same(question: Question, tolerance: float, **options: Any) -> None:
     assert set(twin) == {*asked_for(question.scenario)} - AXES - ELSEWHERE
     for name, value in twin.items():
         own, exact = getattr(found, name).item(), float(value)
-        near = {"rel": max(tolerance, LOOSER.get(name, 0.0)), "abs": NEAR_ZERO.get(name, 0.0)}
+        slack = NEAR_ZERO.get(name, 0.0)
         if name == "kv_capacity_sequences" and math.isfinite(exact):
-            near["abs"] = question.scenario.replica.data_parallel  # of a whole number of sequences
-        assert own == pytest.approx(exact, **near), name
+            slack = question.scenario.replica.data_parallel  # of a whole number of sequences
+        near = pytest.approx(exact, rel=max(tolerance, LOOSER.get(name, 0.0)), abs=slack)
+        assert own == near, name
 
 
 def test_the_twin_has_every_figure() -> None:
@@ -71,13 +72,14 @@ def test_a_random_question(question: Question) -> None:
 @cache
 def corner(arch: str, gpus: int, how: str, context: int, draft: str) -> Scenario:
     deployment: dict[str, Any] = {"gpus": gpus, "price": "2 USD/h"}
-    deployment |= {
+    degrees: dict[str, dict[str, Any]] = {
         "tp": {},
         "ep": {"expert_parallel": gpus},
         "dp": {"attention_dp": True, "expert_parallel": gpus},
         "dp, tp experts": {"attention_dp": True},
         "mixed": {"tensor_parallel": min(8, gpus), "expert_parallel": min(64, gpus)},
-    }[how]
+    }
+    deployment |= degrees[how]
     data = {
         "reference": arch,
         "hardware": "h200",
