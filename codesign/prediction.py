@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from codesign.designs import Designs
 from codesign.draft_model import Drafting
 from codesign.errors import UsageError
-from codesign.figure import Figure, figure, figures_of
+from codesign.figure import Figure, figure, figures_of, find_figure
 from codesign.footprint import Footprint
 from codesign.forward_pass import ForwardPass
 from codesign.model import intensity, quality, speedup
@@ -154,9 +154,15 @@ class Prediction:
     # ---- over the workload mix -----------------------------------------------------------
 
     def value(self, name: str) -> FloatArray:
-        """Return a figure over the workload mix, without the axis of batch sizes."""
-        chosen = figures_of(type(self))[name]
-        values: FloatArray = getattr(self, name)
+        """Return a figure, by its name or alias, over the workload mix.
+
+        Raises
+        ------
+        UsageError
+            If there is no such figure, with the nearest name.
+        """
+        chosen = find_figure(type(self), name)
+        values: FloatArray = getattr(self, chosen.name)
         shares = self._per_batch(self.scenario.shares)
         match chosen.over_mix:
             case "none":

@@ -190,16 +190,17 @@ def contained(name: str, compute: Callable[[], Any], failing: str = "") -> Any:
     UsageError
         If it raises or exits: that is the user's to mend.
     KeyboardInterrupt
-        With the name of what was at work.
+        After saying what was at work.
     """
     try:
         with redirect_stdout(sys.stderr):
             return compute()
     except CodesignError:
         raise
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(name) from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:  # which is how one that never ends is stopped
+        print(f"stopped in {printable(name)}", file=sys.stderr)
+        raise
+    except (Exception, SystemExit, GeneratorExit) as error:
         raise UsageError(f"{name}{failing}: {type(error).__name__}: {error}") from error
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from codesign.designs import AXES
-from codesign.errors import DataError, UsageError, printable
+from codesign.errors import DataError, UsageError, is_readable
 from codesign.paths import is_folder, read_whole
 from codesign.prediction import FIGURES
 from codesign.records import Record
@@ -259,7 +259,7 @@ def read_result(path: Path) -> Record:
 
 def _check(path: Path, result: Record) -> None:
     broken = "cut short or changed by hand"
-    odd = next((text for text in _texts(result) if printable(text) != text), None)
+    odd = next((text for text in _texts(result) if not is_readable(text)), None)
     if odd is not None:
         raise DataError(f"{path}: {broken}: {odd[:60]!r} has characters that are not printable")
     try:
