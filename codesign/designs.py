@@ -34,6 +34,10 @@ class Designs:
     draft_tokens: FloatArray
     expert_width: FloatArray
 
+    def __post_init__(self) -> None:
+        for axis in AXES:  # whoever is shown designs cannot change them for the next one
+            getattr(self, axis).flags.writeable = False
+
     @classmethod
     def of(
         cls,

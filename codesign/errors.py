@@ -116,3 +116,9 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """Return text with all that is not seen written out, but for the ends of its lines."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def is_readable(text: str) -> bool:
+    """Return whether all of a text is seen, but for tabs and the ends of its lines."""
+    spaced = text.replace("\t", " ").replace("\n", " ")
+    return printable(spaced) == spaced

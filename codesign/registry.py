@@ -191,7 +191,7 @@ def contained(name: str, compute: Callable[[], Any], failing: str = "") -> Any:
     UsageError
         If it raises or exits: that is the user's to mend.
     KeyboardInterrupt
-        With the name of what was at work.
+        After saying what was at work.
     """
     try:
         with redirect_stdout(sys.stderr):
@@ -203,9 +203,10 @@ def contained(name: str, compute: Callable[[], Any], failing: str = "") -> Any:
         placed = type(error)(f"{name}{failing}: {error}{place}")
         placed.at = error.at
         raise placed from error
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(name) from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:  # which is how one that never ends is stopped
+        print(f"stopped in {printable(name)}", file=sys.stderr)
+        raise
+    except (Exception, SystemExit, GeneratorExit) as error:
         place = _line_of_extension(error)
         raise UsageError(f"{name}{failing}: {type(error).__name__}: {error}{place}") from error
 

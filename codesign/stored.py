@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from codesign.designs import AXES
-from codesign.errors import DataError, UsageError, printable
+from codesign.errors import DataError, UsageError, is_readable
 from codesign.paths import is_folder, read_whole
 from codesign.prediction import FIGURES
 from codesign.records import Record
@@ -19,8 +19,10 @@ RESULT: Final = "result.json"
 MOST_BYTES: Final = 256 * 2**20
 MOST_FAULTS: Final = 5
 
-Number = Annotated[float, Field(ge=-1e40, le=1e40)]
-"""Any figure: one FLOP count of the largest training run is a tenth of a billionth of this."""
+LARGEST: Final = 1e40
+"""Above any figure: the FLOP of the largest training run are a tenth of a billionth of this."""
+
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 
 
 class _Part(BaseModel):
@@ -152,8 +154,13 @@ class _Binding(_Part):
     design_without: _Design  # type: ignore[valid-type]
 
 
+class _Indices(_Part):
+    first: Number
+    total: Number
+
+
 class _Sensitivity(_Part):
-    axes: dict[str, dict[Literal["first", "total"], Number]] | None
+    axes: dict[str, _Indices] | None
     elasticities: dict[str, Number] | None
 
 
@@ -173,6 +180,7 @@ class _Objective(_Part):
 
 class _Space(_Part):
     fix: list[str]
+    draft_tokens: list[int]
 
 
 class _Question(_Part):
@@ -219,6 +227,9 @@ class _Result(_Part):
         for name in self.front_objectives:
             if any(each.objectives.get(name) is None for each in self.front):
                 raise ValueError(f"a design of the front has no {name!r}")
+        drafted = [each.design.draft_tokens for each in (*entries, *self.front)]  # type: ignore[attr-defined]
+        if not set(drafted) <= set(self.study.space.draft_tokens):
+            raise ValueError("a design drafts as many tokens as the study does not search")
         if self.stability is not None and self.interval is None:
             raise ValueError("there is a stability without an interval")
         if len({len(each.prediction.by_batch_size) for each in entries}) > 1:
@@ -259,9 +270,13 @@ def read_result(path: Path) -> Record:
 
 def _check(path: Path, result: Record) -> None:
     broken = "cut short or changed by hand"
-    odd = next((text for text in _texts(result) if printable(text) != text), None)
-    if odd is not None:
-        raise DataError(f"{path}: {broken}: {odd[:60]!r} has characters that are not printable")
+    for value in _values(result):
+        if isinstance(value, str) and not is_readable(value):
+            raise DataError(
+                f"{path}: {broken}: {value[:60]!r} has characters that are not printable"
+            )
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise DataError(f"{path}: {broken}: it holds a number of {len(str(value))} digits")
     try:
         _Result.model_validate(result)
     except ValidationError as error:
@@ -270,17 +285,17 @@ def _check(path: Path, result: Record) -> None:
         raise DataError("\n".join([f"{path}: {broken}:", *lines[:MOST_FAULTS], *more])) from None
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text in plain data, keys too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
+def _values(data: Any) -> Iterator[object]:
+    """Yield every key and value in plain data."""
+    if isinstance(data, dict):
+        for key, inner in data.items():
             yield key
-            yield from _texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(inner)
+            yield from _values(inner)
+    elif isinstance(data, list):
+        for inner in data:
+            yield from _values(inner)
+    else:
+        yield data
 
 
 def _refuse(constant: str) -> None:

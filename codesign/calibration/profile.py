@@ -47,9 +47,9 @@ def calibrate_profile(paths: Sequence[Path], options: CalibrationOptions) -> Pro
     """
     readings = read_files(paths, "profile", options)
     profiles = [_with_load(reading.data, options) for reading in readings]
-    loads = [load for profile in profiles for load in profile.loads]
-    main = _main(loads)
-    if main.routed <= 0:
+    loads = [load for profile in profiles for load in profile.loads if load.kernel_time > 0]
+    main = _main(loads) if loads else None
+    if main is None or main.routed <= 0:
         raise CalibrationError(
             f"{profiles[0].source}: no routed expert product among its kernels; the model is "
             "dense, or its kernels have names that are not known"

@@ -81,7 +81,7 @@ class StepProfile:
         for name, value in (
             ("busy time", self.busy), ("GPU span", self.span), ("step period", self.period),
         ):  # fmt: skip
-            if value is not None:
+            if value:
                 found[name] = value
         return found
 

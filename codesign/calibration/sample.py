@@ -22,6 +22,8 @@ _JSON_START: Final = re.compile(
 )
 """A log line that starts with ``[2026-01-01 12:00:00]`` is no list."""
 
+_SPACE: Final = re.compile(r"\s*")
+
 ZIP_FAULTS: Final = (
     zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, zlib.error,
     lzma.LZMAError, OSError, struct.error,
@@ -153,7 +155,7 @@ class Sample:
             return ()
         decoder, text, at, found = json.JSONDecoder(), self.whole_text, 0, []
         try:
-            while (at := _past_space(text, at)) < len(text):
+            while (at := past_space(text, at)) < len(text):
                 value, at = decoder.raw_decode(text, at)
                 found.append(value)
         except ValueError:
@@ -203,7 +205,7 @@ def open_archive(path: Path) -> zipfile.ZipFile:
         raise DataError(f"{path}: the zip data is cut off or broken") from None
 
 
-def _past_space(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
+def past_space(text: str, at: int) -> int:
+    """Return where the next character is that is no space; a file may be little else."""
+    found = _SPACE.match(text, at)
+    return found.end() if found else at

@@ -18,7 +18,7 @@ from codesign.cli import (
     report,
     validate,
 )
-from codesign.errors import CodesignError, InterruptedStudyError, printable
+from codesign.errors import CodesignError, InterruptedStudyError
 
 ISSUES: Final = "please report it with the command and this traceback"
 INTERRUPTED: Final = 130
@@ -66,7 +66,6 @@ def _top(
 
 def main() -> None:
     """Run one command; what a user can cause ends in one message and its exit status."""
-    at_work: tuple[object, ...] = ()
     try:
         status = app(prog_name="codesign", standalone_mode=False)
         sys.stdout.flush()
@@ -76,16 +75,14 @@ def main() -> None:
     except CodesignError as error:
         typer.echo(f"error: {error}", err=True)
         status = error.exit_status
-    except (KeyboardInterrupt, typer.Abort) as error:
+    except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
-        at_work = error.args or getattr(error.__cause__, "args", ())
     except SystemExit as error:  # Typer's own end where the reader of a pipe has left
         status = _other(error.__context__) if error.__context__ else error.code
     except Exception as error:
         status = _other(error)
     if status == INTERRUPTED:  # which Typer also makes of Ctrl-C by itself
-        while_in = f" while {printable(str(at_work[0]))} was at work" if at_work else ""
-        typer.echo(f"interrupted{while_in}; nothing was written", err=True)
+        typer.echo("interrupted; nothing was written", err=True)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -11,6 +11,7 @@ import typer
 
 from codesign.cli.options import Format, FormatOption, with_parameters
 from codesign.cli.progress import progress_bars
+from codesign.cli.say import say
 
 if TYPE_CHECKING:
     from codesign.calibration.options import CalibrationOptions
@@ -211,11 +212,11 @@ def _finish(
         from codesign.report.calibration_plots import plot_section
 
         plot_section(name, section, plot)
-        typer.echo(f"drew {plot}", err=True)
+        say(f"drew {plot}")
     if out is None:
-        typer.echo("not saved; --out calibration.yaml merges the section into a file", err=True)
+        say("not saved; --out calibration.yaml merges the section into a file")
         return
     from codesign.calibration.file import save_section
 
     save_section(out, name, section)
-    typer.echo(f"merged section {name} into {out}", err=True)
+    say(f"merged section {name} into {out}")

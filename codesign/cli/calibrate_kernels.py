@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from codesign.cli.options import Format, FormatOption
+from codesign.cli.say import say
 
 
 def kernels(
@@ -37,9 +38,9 @@ def kernels(
     )
     sys.stdout.write(render_fits(hardware, fits, format_.value))
     if out is None:
-        typer.echo("not saved; --out my-gpu.yaml writes a profile with these constants", err=True)
+        say("not saved; --out my-gpu.yaml writes a profile with these constants")
         return
     from codesign.calibration.kernels.profile import save_profile
 
     save_profile(fitted_profile(hardware, fits), out)
-    typer.echo(f"wrote profile {out}", err=True)
+    say(f"wrote profile {out}")

@@ -102,7 +102,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write a commented starter file."""
-    from codesign.errors import UsageError
+    from codesign.errors import UsageError, printable
     from codesign.paths import exists
     from codesign.starters import starter_text
     from codesign.whole_file import write_whole
@@ -114,4 +114,4 @@ def init(
         write_whole(target, starter_text(what.value))
     except OSError as error:
         raise UsageError(f"{target}: cannot be written ({error.strerror})") from None
-    typer.echo(f"wrote {target}")
+    typer.echo(f"wrote {printable(str(target))}")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from codesign.cli.options import Flags, Format, FormatOption, build_study, study_command, study_file
+from codesign.cli.say import say
 
 
 @study_command
@@ -41,4 +42,4 @@ def predict(
         from codesign.report.prediction_charts import plot_prediction
 
         plot_prediction(prediction, plot)
-        typer.echo(f"drew {plot}", err=True)
+        say(f"drew {plot}")

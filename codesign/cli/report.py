@@ -24,6 +24,7 @@ def report(
     ] = None,
 ) -> None:
     """Make a page of one or several results."""
+    from codesign.errors import printable
     from codesign.report.comparison import Comparison
     from codesign.report.files import FORMATS, read_report, write_report
 
@@ -33,7 +34,7 @@ def report(
     made = reports[0] if len(reports) == 1 else Comparison(reports)
     own = results[0] if results[0].is_dir() else results[0].parent
     for path in write_report(made, out or own, formats, kinds):
-        typer.echo(path)
+        typer.echo(printable(str(path)))
 
 
 def _chosen(option: str, written: str, known: tuple[str, ...]) -> tuple[str, ...]:

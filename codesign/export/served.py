@@ -10,7 +10,7 @@ from codesign.designs import AXES, Designs
 from codesign.errors import DataError, UsageError
 from codesign.further_axes import make_variants, varied
 from codesign.objectives import make_objective
-from codesign.paths import is_file, is_folder
+from codesign.paths import exists, is_file, is_folder
 from codesign.prediction import Scenario
 from codesign.records import Record
 from codesign.scenario import build_scenario, changed
@@ -114,7 +114,7 @@ def load_served(name_or_path: str) -> Served:
             raise UsageError(f"{path}: no such file; 'codesign optimize --out' writes one")
     if path.suffix == ".json":
         return _of_result(path)
-    if path.parent != Path() and not is_file(path):
+    if path.parent != Path() and not exists(path):
         raise UsageError(f"{path}: no such result and no such study")
     file = find_study(name_or_path)
     study = read_study(file)

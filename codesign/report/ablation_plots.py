@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from codesign.ablation import AblationResult
 from codesign.records import Record
 from codesign.report.glossary import label
+from codesign.report.matplotlib_charts import literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,10 +28,10 @@ def variant_figure(result: AblationResult) -> "Figure":
     axes = picture.add_subplot()
     places = range(len(rows))
     axes.barh(places, [row[name] or 0.0 for row in rows], color=COLOURS[0])
-    axes.set_yticks(places, [str(row["variant"]) for row in rows])
+    axes.set_yticks(places, [literal(str(row["variant"])) for row in rows])
     axes.invert_yaxis()
     axes.set_xlabel(label(name))
-    axes.set_title(result.ablation["name"], loc="left")
+    axes.set_title(literal(result.ablation["name"]), loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     return picture
 
@@ -45,9 +46,9 @@ def mechanism_figure(result: AblationResult) -> "Figure":
     for place, variant in enumerate(variants):
         rows = [row for row in result.mechanisms() if row["variant"] == variant]
         _stack(axes, place, rows, labelled=place == 0)
-    axes.set_xticks(range(len(variants)), [fill(_words(name), 16) for name in variants])
+    axes.set_xticks(range(len(variants)), [fill(literal(_words(name)), 16) for name in variants])
     axes.set_ylabel(label(result.ablation["figures"][0]))
-    axes.set_title(result.ablation["name"], loc="left")
+    axes.set_title(literal(result.ablation["name"]), loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     picture.legend(loc="outside right upper", frameon=False)
     return picture
@@ -63,12 +64,12 @@ def _stack(axes: "Axes", place: int, rows: list[Record], *, labelled: bool) -> N
     axes.bar(place, bare, 0.7, color="#d9d9d9", label="bare model" if labelled else None)
     top = bare
     for row, colour in zip(rows, COLOURS, strict=False):
-        named = row["name"] if labelled else None
+        named = literal(row["name"]) if labelled else None
         if row["shapley"] >= 0:
             axes.bar(place, row["shapley"], 0.7, bottom=top, color=colour, label=named)
             top += row["shapley"]
     for row, colour in zip(rows, COLOURS, strict=False):
-        named = row["name"] if labelled else None
+        named = literal(row["name"]) if labelled else None
         if row["shapley"] < 0:
             top += row["shapley"]
             axes.bar(

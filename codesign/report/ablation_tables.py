@@ -8,6 +8,7 @@ from codesign.records import Record
 from codesign.report.formats import shown, to_csv, to_json, to_text
 from codesign.report.glossary import label, unit
 from codesign.report.grids import Grid
+from codesign.report.markdown import escaped
 
 WORDS: Final = ("variant", "design", "mechanism", "term", "status")
 """Columns of text; all others are numbers."""
@@ -36,7 +37,7 @@ def render_ablation(result: AblationResult, form: str) -> str:
 
 def to_markdown(result: AblationResult) -> str:
     """Return the tables as Markdown that GitHub renders."""
-    lines = [f"# {_title(result).strip()}", ""]
+    lines = [f"# {escaped(_title(result))}", ""]
     for title, columns, rows in spoken_tables(result):
         lines += [f"## {title}", "", _line(columns), _line(["---"] * len(columns))]
         lines += [_line(row) for row in rows]
@@ -132,4 +133,4 @@ def _grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "| " + " | ".join(map(escaped, cells)) + " |"

@@ -36,17 +36,23 @@ def batch_charts(rebuilt: Rebuilt) -> tuple[Chart, ...]:
         speedup_chart(predictions, _marks(rebuilt)),
         throughput_chart(predictions, _marks(rebuilt)),
         _draft_length_chart(rebuilt, sizes),
-        experts_chart(predictions["best"], _marks(rebuilt)[:-1]),
+        experts_chart(predictions["best"], _targets(rebuilt)),
         _sparsity_map(rebuilt, sizes),
     )
 
 
 def _marks(rebuilt: Rebuilt) -> tuple[Mark, ...]:
     """Targets of the study, and last how many sequences fit the best design's memory."""
-    targets = rebuilt.problem.scenario.batch_sizes
-    marks = [Mark(float(size), f"target {size:,}") for size in targets]
+    marks = _targets(rebuilt)
     capacity = rebuilt.result["best"]["prediction"]["kv_capacity_sequences"]
+    if capacity is None:  # nothing is cached: memory is never full
+        return marks
     return (*marks, Mark(float(capacity), f"memory full at {capacity:,}", "best"))
+
+
+def _targets(rebuilt: Rebuilt) -> tuple[Mark, ...]:
+    sizes = rebuilt.problem.scenario.batch_sizes
+    return tuple(Mark(float(size), f"target {size:,}") for size in sizes)
 
 
 def curve(prediction: Prediction, name: str) -> FloatArray:

@@ -17,6 +17,18 @@ LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MOST_IN_NAME: Final = 3
 
 
+def letter(number: int) -> str:
+    """Return the letter of a result, two from the 27th on.
+
+    Examples
+    --------
+    >>> letter(0), letter(25), letter(26), letter(52)
+    ('A', 'Z', 'AA', 'BA')
+    """
+    before, own = divmod(number, len(LETTERS))
+    return (letter(before - 1) if before else "") + LETTERS[own]
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Reports of several results.
@@ -44,7 +56,7 @@ class Comparison:
         names = []
         for n, report in enumerate(self.reports):
             own = [_said(key, self.differences[key][n]) for key in telling]
-            names.append(f"{LETTERS[n]}: {', '.join(own) or report.result['study']['name']}")
+            names.append(f"{letter(n)}: {', '.join(own) or report.result['study']['name']}")
         return names
 
     @property
@@ -72,7 +84,7 @@ class Comparison:
         return {each.name: each for each in made}
 
     def _columns(self) -> Mapping[str, str]:
-        return {"": ""} | {LETTERS[n]: name for n, name in enumerate(self.names)}
+        return {"": ""} | {letter(n): name for n, name in enumerate(self.names)}
 
     def _answers(self) -> Table:
         at = ("best", "prediction")

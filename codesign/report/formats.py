@@ -47,7 +47,7 @@ def _flatten(value: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, 
         if isinstance(inner, Mapping):
             yield from _flatten(inner, f"{prefix}{key}.")
         elif not isinstance(inner, list):
-            yield f"{prefix}{key}", _inert(inner) if isinstance(inner, str) else inner
+            yield _inert(f"{prefix}{key}"), _inert(inner) if isinstance(inner, str) else inner
 
 
 def _inert(text: str) -> str:

@@ -1,12 +1,14 @@
 """Tables on a terminal: rows keep their names, however narrow it is."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from codesign.errors import printable_lines
 
 SLIMMEST: Final = 12
 """A column of text is not folded below this, or its longest word if that is shorter still."""
@@ -43,11 +45,21 @@ class Grid:
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
         """Yield as many tables as the width asks for, each with the columns that name its rows."""
-        for place, columns in enumerate(self._parts(options.max_width)):
-            if self.title:
-                yield Text(self.title if place == 0 else f"{self.title}, continued")
-            yield self._table(columns, options.max_width)
+        shown = self._printable()
+        for place, columns in enumerate(shown._parts(options.max_width)):
+            if shown.title:
+                yield Text(shown.title if place == 0 else f"{shown.title}, continued")
+            yield shown._table(columns, options.max_width)
             yield Text()
+
+    def _printable(self) -> "Grid":
+        """The same with control characters written out: names come from files."""
+        return replace(
+            self,
+            title=printable_lines(self.title),
+            headings=[printable_lines(heading) for heading in self.headings],
+            rows=[[printable_lines(cell) for cell in row] for row in self.rows],
+        )
 
     def _parts(self, width: int) -> Iterator[list[int]]:
         """Cut the columns into parts that fit."""
@@ -69,7 +81,7 @@ class Grid:
         widths = self._widths(columns, width)
         for column in columns:
             table.add_column(
-                self.headings[column],
+                Text(self.headings[column]),
                 justify="left" if column in self.text else "right",
                 width=widths[column],
                 overflow="fold",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from codesign.report.matplotlib_charts import literal
 from codesign.spec.section import Section, Table
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def draw(figure: "Figure", section: Section) -> None:
     for axis, (table, panel) in zip(axes, panels, strict=False):
         panel(axis, table)
         axis.grid(True, alpha=0.3)
-    figure.suptitle(_title(section))
+    figure.suptitle(literal(_title(section)))
 
 
 def _title(section: Section) -> str:

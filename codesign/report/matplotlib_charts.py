@@ -16,6 +16,7 @@ PICTURES: Final = ("png", "svg", "pdf")
 MARKERS: Final = {
     "best": "*", "reference": "D", "throughput": "^", "control": "s", "quiet": "o",
 }  # fmt: skip
+LONGEST_LABEL: Final = 120
 LINES: Final = {"solid": "-", "dash": "--", "dot": ":"}
 
 
@@ -30,6 +31,16 @@ def matplotlib_figure(*charts: Chart) -> "Figure":
     for chart, place in zip(charts, range(len(charts)), strict=True):
         _draw(figure, grids[place], chart)
     return figure
+
+
+def literal(text: str) -> str:
+    """Return a name as matplotlib draws it unchanged, cut to what a picture has room for.
+
+    A dollar sign begins no formula.
+    """
+    line = " ".join(text.split())
+    short = line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 3]}..."
+    return short.replace("$", r"\$")
 
 
 def save_charts(charts: tuple[Chart, ...], path: Path) -> None:
@@ -72,13 +83,13 @@ def _draw(figure: "Figure", place: Any, chart: Chart) -> None:
         axes = figure.add_subplot(inner[0])
         ribbons = figure.add_subplot(inner[1], sharex=axes)
         _ribbons(ribbons, chart, rows)
-        ribbons.set_xlabel(chart.x.label)
+        ribbons.set_xlabel(literal(chart.x.label))
         axes.tick_params(labelbottom=False)
     else:
         axes = figure.add_subplot(place)
-        axes.set_xlabel(chart.x.label)
-    axes.set_title(chart.title, loc="left", fontsize=11, fontweight="bold")
-    axes.set_ylabel(chart.y.label)
+        axes.set_xlabel(literal(chart.x.label))
+    axes.set_title(literal(chart.title), loc="left", fontsize=11, fontweight="bold")
+    axes.set_ylabel(literal(chart.y.label))
     _series(figure, axes, chart)
     _scales(axes, chart)
 
@@ -88,7 +99,7 @@ def _series(figure: "Figure", axes: "Axes", chart: Chart) -> None:
         mesh = axes.pcolormesh(
             chart.heat.x, chart.heat.y, chart.heat.z, cmap="cividis", shading="nearest"
         )
-        figure.colorbar(mesh, ax=axes, label=chart.heat.label)
+        figure.colorbar(mesh, ax=axes, label=literal(chart.heat.label))
         _line(axes, chart.heat.ridge)
     bars = [each for each in chart.series if each.kind == "bars"]
     names = list(dict.fromkeys(str(name) for each in bars for name in each.y))
@@ -99,14 +110,14 @@ def _series(figure: "Figure", axes: "Axes", chart: Chart) -> None:
             crowd = len(each.x) > 500
             axes.scatter(
                 np.asarray(each.x, float), np.asarray(each.y, float), s=3 if crowd else 55,
-                c=COLOURS[each.role], marker=MARKERS[each.role], label=each.name,
+                c=COLOURS[each.role], marker=MARKERS[each.role], label=literal(each.name),
                 alpha=0.35 if crowd else 1.0, linewidths=0, rasterized=crowd,
             )  # fmt: skip
         elif each.kind != "bars":
             _line(axes, each)
     for mark in chart.marks:
         axes.axvline(mark.x, color=COLOURS[mark.role], linestyle="--", linewidth=1)
-        axes.annotate(mark.label, (mark.x, 1.0), xycoords=("data", "axes fraction"),
+        axes.annotate(literal(mark.label), (mark.x, 1.0), xycoords=("data", "axes fraction"),
                       xytext=(2, -2), textcoords="offset points", rotation=90, va="top",
                       fontsize=7)  # fmt: skip
 
@@ -115,7 +126,7 @@ def _line(axes: "Axes", each: Series) -> None:
     steps = "steps-post" if each.kind == "steps" else "default"
     axes.plot(
         np.asarray(each.x, float), np.asarray(each.y, float), LINES[each.dash],
-        color=COLOURS[each.role], label=each.name, drawstyle=steps, linewidth=1.8,
+        color=COLOURS[each.role], label=literal(each.name), drawstyle=steps, linewidth=1.8,
     )  # fmt: skip
 
 
@@ -125,9 +136,10 @@ def _bars(axes: "Axes", each: Series, number: int, count: int, names: list[str])
     level = np.array([names.index(str(name)) for name in each.y])
     axes.barh(
         level + (number - (count - 1) / 2) * height, np.asarray(each.x, float), height,
-        color=COLOURS[each.role], label=each.name, alpha=1.0 if each.dash == "solid" else 0.35,
+        color=COLOURS[each.role], label=literal(each.name),
+        alpha=1.0 if each.dash == "solid" else 0.35,
     )  # fmt: skip
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [literal(str(name)) for name in names])
 
 
 def _ribbons(axes: "Axes", chart: Chart, rows: list[str]) -> None:
@@ -138,7 +150,7 @@ def _ribbons(axes: "Axes", chart: Chart, rows: list[str]) -> None:
         if span.stop / span.start > 4:
             middle = (span.start * span.stop) ** 0.5
             axes.text(middle, level, span.regime, ha="center", va="center", fontsize=7)
-    axes.set_yticks(range(len(rows)), rows[::-1], fontsize=8)
+    axes.set_yticks(range(len(rows)), [literal(row) for row in rows[::-1]], fontsize=8)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codesign.report.matplotlib_charts import literal
 from codesign.spec.section import Section, Table
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def draw(figure: "Figure", section: Section) -> None:
         _components(left, components)
     if fractions is not None:
         _fractions(right, fractions)
-    figure.suptitle(f"{section.samples} {section.samples_unit}")
+    figure.suptitle(literal(f"{section.samples} {section.samples_unit}"))
 
 
 def _load(row: tuple[Any, ...]) -> str:
@@ -35,7 +36,7 @@ def _components(axis: "Axes", table: Table) -> None:
         for row in table.rows:
             if row[3] == name and isinstance(row[4], int | float):
                 heights[loads.index(_load(row))] += row[4]
-        axis.bar(loads, heights, bottom=below, label=name)
+        axis.bar(loads, heights, bottom=below, label=literal(name))
         below += heights
     axis.set(ylabel="time [us]", title="where the time goes (summed)")
     axis.legend(fontsize="small")

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from codesign.report.matplotlib_charts import literal
 from codesign.spec.section import Section, Table
 
 if TYPE_CHECKING:
@@ -42,4 +43,4 @@ def _panel(axes: "Axes", table: Table, x: str, y: str) -> None:
     axes.set_ylim(bottom=0)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    axes.set_title(table.title, fontsize="small")
+    axes.set_title(literal(table.title), fontsize="small")

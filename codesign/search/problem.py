@@ -243,6 +243,8 @@ def best_reference(space: DesignSpace, objective: Objective, draws: Draws = NO_D
 def _numbers(name: str, designs: Designs, returned: object) -> FloatArray:
     """Return what an extension gave as an array, if it is a finite number for every design."""
     try:
+        if isinstance(returned, np.ma.MaskedArray):  # what is masked is no number
+            returned = returned.filled(np.nan)
         given = np.asarray(returned)
         if given.dtype.kind not in "biuf":
             raise TypeError(f"{type(returned).__name__} of {given.dtype} is none")

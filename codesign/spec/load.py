@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from codesign.errors import NAME, Location, UsageError, printable
+from codesign.errors import NAME, Location, UsageError, is_readable, printable
 from codesign.paths import read_whole
 from codesign.spec.base import Spec
 
@@ -166,8 +166,7 @@ def _scalar(loader: _CoreSchemaLoader, node: yaml.Node) -> object:
 
 def _check_printable(node: yaml.Node) -> None:
     """Refuse what the YAML standard lets through as an escape only: no name or path has it."""
-    lines = str(node.value).replace("\t", " ").split("\n")
-    if any(printable(line) != line for line in lines):
+    if isinstance(node.value, str) and not is_readable(node.value):
         problem = f"{_shown(node.value)} has characters that are not printable"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 

@@ -51,5 +51,7 @@ def test_what_does_not_fit_continues_below_with_the_names() -> None:
     ]  # fmt: skip
 
 
-def test_names_are_text_not_markup() -> None:
-    assert "[red]x[/]" in printed(Grid("", ["", "n"], [["[red]x[/]", "1"]]), 80)[1]
+def test_names_are_text_not_markup_nor_escape_sequences() -> None:
+    lines = printed(Grid("a\x1b[2Jb", ["", "n\x9b"], [["[red]x[/]\x1b]8;;", "1"]]), 80)
+    assert lines[0] == "a\\x1b[2Jb"
+    assert [line.split() for line in lines[1:]] == [["n\\x9b"], ["[red]x[/]\\x1b]8;;", "1"], []]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from codesign.calibration.sample import past_space
 from codesign.errors import DataError
 
 LONGEST_VALUE: Final = 1 << 26
@@ -71,23 +72,23 @@ class EventStream:
     def _next(self) -> str:
         """The next character that is no space, passed."""
         while True:
-            while self._at < len(self._buffer):
-                mark = self._buffer[self._at]
+            self._at = past_space(self._buffer, self._at)
+            if self._at < len(self._buffer):
                 self._at += 1
-                if not mark.isspace():
-                    return mark
+                return self._buffer[self._at - 1]
             if not self._more():
                 raise self._broken()
 
     def _value(self) -> Any:
         """Decode one value; what is left of the buffer may not hold all of it yet."""
         while True:
-            while self._at < len(self._buffer) and self._buffer[self._at].isspace():
-                self._at += 1
+            self._at = past_space(self._buffer, self._at)
             try:
                 value, end = self._decoder.raw_decode(self._buffer, self._at)
             except (json.JSONDecodeError, StopIteration):
                 value, end = None, -1
+            except ValueError:  # a number of thousands of digits
+                raise self._broken() from None
             except RecursionError:
                 raise DataError(f"{self._path}: nested too deeply to be a trace") from None
             # A number at the very end may go on in the next piece.
