@@ -2,17 +2,19 @@
 
 import hashlib
 import json
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from codesign.ablation.cases import Case
 from codesign.ablation.evaluation import Plan
-from codesign.errors import DataError, UsageError
+from codesign.errors import DataError
 from codesign.records import Record
 from codesign.scenario import build_scenario
 from codesign.spec.study import Study
+from codesign.whole_file import append_line, cut_half_line, lock_file, unwritable
 
 
 class Journal:
@@ -50,33 +52,44 @@ class Journal:
             If the file cannot be written.
         """
         line = json.dumps({"key": fingerprint(plan, case), "row": row}, allow_nan=False)
-        try:
+        with self._writing():
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise UsageError(f"{self._path}: cannot be written ({error.strerror})") from None
+            append_line(self._path, line)
 
     def clear(self) -> None:
-        """Forget every row, also on disk."""
-        self._path.unlink(missing_ok=True)
+        """Forget every row, also on disk.
+
+        Raises
+        ------
+        UsageError
+            If the file cannot be removed.
+        """
+        with self._writing():
+            self._path.unlink(missing_ok=True)
         self._rows = {}
 
     def _read(self) -> dict[str, Record]:
         if not self._path.is_file():
             return {}
-        whole, _, torn = self._path.read_bytes().rpartition(b"\n")
-        if torn:
-            os.truncate(self._path, len(whole) + 1 if whole else 0)
+        with self._writing(), self._path.open("r+b", buffering=0) as file:
+            lock_file(file.fileno())
+            cut_half_line(file)
+            file.seek(0)
+            lines = file.read().splitlines()
         try:
-            entries = [json.loads(line) for line in whole.decode("utf-8").splitlines()]
+            entries = [json.loads(line) for line in lines]
             return {entry["key"]: entry["row"] for entry in entries}
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{self._path}: not the journal of an ablation ({error}); run without --resume"
             ) from None
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise unwritable(self._path, error) from error
 
 
 def fingerprint(plan: Plan, case: Case) -> str:

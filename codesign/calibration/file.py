@@ -4,11 +4,10 @@ from pathlib import Path
 
 import yaml
 
-from codesign.errors import UsageError
 from codesign.spec.calibration import Calibration, SectionName
 from codesign.spec.load import load_spec
 from codesign.spec.section import Section
-from codesign.whole_file import write_whole
+from codesign.whole_file import locked, write_whole
 
 
 def load_calibration(path: Path) -> Calibration:
@@ -36,11 +35,8 @@ def save_section(path: Path, name: SectionName, section: Section) -> Calibration
     UsageError
         If the file is there but no calibration, or cannot be written.
     """
-    calibration = merged(load_calibration(path) if path.exists() else None, name, section)
-    text = yaml.safe_dump(calibration.to_data(), sort_keys=False, allow_unicode=True, width=100)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.parent):  # another command may merge its section at the same time
+        calibration = merged(load_calibration(path) if path.exists() else None, name, section)
+        text = yaml.safe_dump(calibration.to_data(), sort_keys=False, allow_unicode=True, width=100)
         write_whole(path, text)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
     return calibration

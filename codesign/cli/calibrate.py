@@ -1,6 +1,5 @@
 """`codesign calibrate SECTION FILES`: fit one section of a calibration file."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from codesign.cli.options import Format, FormatOption
+from codesign.cli.output import deliver, say
 from codesign.cli.progress import progress_bars
 
 if TYPE_CHECKING:
@@ -232,19 +232,21 @@ def _watched(options: "CalibrationOptions") -> Iterator["CalibrationOptions"]:
 def _finish(
     name: "SectionName", section: "Section", out: Path | None, plot: Path | None, form: Format
 ) -> None:
-    """Print the section, draw it, merge it."""
+    """Draw the section, merge it, print it."""
     from codesign.report.calibration_tables import render_section
 
-    sys.stdout.write(render_section(name, section, form.value))
-    if plot is not None:
-        from codesign.report.calibration_plots import plot_section
+    def save() -> None:
+        if plot is not None:
+            from codesign.report.calibration_plots import plot_section
 
-        plot_section(name, section, plot)
-        typer.echo(f"drew {plot}", err=True)
-    if out is None:
-        typer.echo("not saved; --out calibration.yaml merges the section into a file", err=True)
-        return
-    from codesign.calibration.file import save_section
+            plot_section(name, section, plot)
+            say(f"drew {plot}")
+        if out is None:
+            say("not saved; --out calibration.yaml merges the section into a file")
+            return
+        from codesign.calibration.file import save_section
 
-    save_section(out, name, section)
-    typer.echo(f"merged section {name} into {out}", err=True)
+        save_section(out, name, section)
+        say(f"merged section {name} into {out}")
+
+    deliver(render_section(name, section, form.value), save)

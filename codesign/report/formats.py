@@ -39,13 +39,14 @@ def _flatten(value: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, 
 
 def to_text(*parts: RenderableType) -> str:
     """Return rich renderables as text, with colour on a terminal only."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(NARROWEST, console.width), no_color=True)
-    with console.capture() as captured:
-        for part in parts:
-            console.print(Text(part) if isinstance(part, str) else part)
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+    seen, text = Console(), io.StringIO()  # standard output itself may be full or closed
+    if seen.is_terminal:
+        console = Console(file=text, width=seen.width, force_terminal=True)
+    else:
+        console = Console(file=text, width=max(NARROWEST, seen.width), no_color=True)
+    for part in parts:
+        console.print(Text(part) if isinstance(part, str) else part)
+    return "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
 
 
 UNITS: Mapping[str, tuple[float, str]] = {

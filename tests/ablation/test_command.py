@@ -59,7 +59,7 @@ def test_ctrl_c_keeps_the_finished_rows_and_says_how_to_go_on(
         patched.setattr("codesign.ablation.driver.evaluate_case", interrupted)
         done = run("ablate", NAME, "--out", str(tmp_path))
     assert done.status == 130
-    assert f"--out {tmp_path} --resume" in done.err
+    assert f"kept in {tmp_path}: the same command with --resume" in done.err
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) >= 1  # one may be in flight
     resumed = run("ablate", NAME, "--out", str(tmp_path), "--resume", "--format", "json")
     assert resumed.out == whole
