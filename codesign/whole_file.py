@@ -2,8 +2,8 @@
 
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from errno import EDQUOT, ENOSPC
 from glob import escape
 from io import BufferedWriter, FileIO
@@ -24,6 +24,21 @@ def write_whole(path: Path, text: str) -> None:
     """Write a text; see `whole_file`."""
     with whole_file(path) as file:
         file.write(text.encode())
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write texts that belong together: they take their places once there is room for all.
+
+    Raises
+    ------
+    UsageError
+        If one cannot be written; all are as they were.
+    """
+    with locked(folder), ExitStack() as stack:
+        for name, text in texts.items():
+            file = stack.enter_context(whole_file(folder / name))
+            file.write(text.encode())
+            file.flush()
 
 
 @contextmanager

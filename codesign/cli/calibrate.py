@@ -232,21 +232,21 @@ def _watched(options: "CalibrationOptions") -> Iterator["CalibrationOptions"]:
 def _finish(
     name: "SectionName", section: "Section", out: Path | None, plot: Path | None, form: Format
 ) -> None:
-    """Draw the section, merge it, print it."""
+    """Merge the section, draw it, print it."""
     from codesign.report.calibration_tables import render_section
 
     def save() -> None:
+        if out is None:
+            say("not saved; --out calibration.yaml merges the section into a file")
+        else:
+            from codesign.calibration.file import save_section
+
+            save_section(out, name, section)
+            say(f"merged section {name} into {out}")
         if plot is not None:
             from codesign.report.calibration_plots import plot_section
 
             plot_section(name, section, plot)
             say(f"drew {plot}")
-        if out is None:
-            say("not saved; --out calibration.yaml merges the section into a file")
-            return
-        from codesign.calibration.file import save_section
-
-        save_section(out, name, section)
-        say(f"merged section {name} into {out}")
 
     deliver(render_section(name, section, form.value), save)

@@ -10,7 +10,7 @@ from codesign.ablation import AblationResult
 from codesign.report.ablation_plots import mechanism_figure, variant_figure
 from codesign.report.ablation_tables import to_markdown
 from codesign.report.formats import to_csv, to_json
-from codesign.whole_file import locked, write_whole
+from codesign.whole_file import write_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,9 +38,7 @@ def write_ablation(result: AblationResult, folder: Path) -> None:
             texts[f"{table}.csv"] = to_csv(rows)
     if result.mechanisms():
         texts["mechanisms.svg"] = _svg(mechanism_figure(result))
-    with locked(folder):
-        for name, text in texts.items():
-            write_whole(folder / name, text)
+    write_files(folder, texts)
 
 
 def _svg(picture: "Figure") -> str:

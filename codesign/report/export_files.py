@@ -5,7 +5,7 @@ from pathlib import Path
 from codesign.export import Handover
 from codesign.report.export_text import schedule_text
 from codesign.report.formats import to_csv, to_json
-from codesign.whole_file import locked, write_whole
+from codesign.whole_file import write_files
 
 
 def write_handover(handover: Handover, target: str | None, folder: Path) -> None:
@@ -25,6 +25,4 @@ def write_handover(handover: Handover, target: str | None, folder: Path) -> None
                 texts |= export.files
     if handover.config is not None and target in (None, "huggingface"):
         texts["config.json"] = to_json(handover.config)
-    with locked(folder):
-        for name, text in texts.items():
-            write_whole(folder / name, text)
+    write_files(folder, texts)

@@ -13,7 +13,7 @@ from codesign.report.report import Report
 from codesign.report.tables_origin import study_yaml
 from codesign.result import SCHEMA, Result
 from codesign.search.storage import JOURNAL
-from codesign.whole_file import locked, write_whole
+from codesign.whole_file import write_files, write_whole
 
 FORMATS: Final = ("html", "md", "csv")
 RESULT: Final = "result.json"
@@ -36,10 +36,12 @@ def write_result(result: Result, folder: Path, paths_from: Path | None = None) -
         If the folder cannot be written.
     """
     report = Report.of(result, paths_from, folder / JOURNAL)
-    with locked(folder):
-        write_whole(folder / "study.yaml", study_yaml(report.result))
-        write_whole(folder / RESULT, to_json(report.result))
-        write_report(report, folder, ("html",))
+    texts = {
+        "study.yaml": study_yaml(report.result),
+        RESULT: to_json(report.result),
+        "report.html": _html(report),
+    }
+    write_files(folder, texts)
 
 
 def read_report(path: Path) -> Report:
