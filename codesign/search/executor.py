@@ -5,13 +5,20 @@ items, so that an answer does not depend on where it was computed. This module i
 numpy nor the model: a worker process sets its environment before they load.
 """
 
+import logging
 import os
 import pickle
 import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+)
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import islice
@@ -20,7 +27,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final, Generic, TypeVar
 
-from codesign.errors import UsageError
+from codesign.errors import CodesignError, UsageError
 from codesign.registry import EXTENSION_MODULE, module_of_file
 
 Item = TypeVar("Item")
@@ -217,6 +224,8 @@ def _cluster_pool(address: str) -> Iterator[Pool]:
         raise UsageError(
             "a cluster needs dask.distributed: pip install 'codesign[cluster]'"
         ) from None
+    for name in ("distributed", "distributed.client"):  # tracebacks of what is said in one message
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -235,6 +244,15 @@ def _cluster_pool(address: str) -> Iterator[Pool]:
             yield pool
         except KilledWorker as error:
             raise UsageError(_lost_workers(error)) from error
+        except CodesignError:
+            raise
+        except Exception as error:
+            if client.status == "running" and not isinstance(error, CancelledError):
+                raise
+            raise UsageError(
+                f"the scheduler at {address} is gone; start it again, then the same command: "
+                "--resume continues a study that is kept"
+            ) from error
         finally:
             pool.close()
 
