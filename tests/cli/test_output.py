@@ -82,9 +82,7 @@ def test_an_answer_that_cannot_be_saved_is_printed(
 def test_a_full_standard_output_is_no_bug(arguments: list[str], unbuffered: str) -> None:
     done = shell('"$@" > /dev/full', *arguments, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 2
-    assert done.stderr == (
-        "error: standard output: cannot be written (No space left on device)\n"
-    )
+    assert done.stderr == ("error: standard output: cannot be written (No space left on device)\n")
 
 
 def test_closed_streams_are_no_bug(tmp_path: Path) -> None:
