@@ -2,18 +2,20 @@
 
 import hashlib
 import json
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 from codesign.ablation.cases import Case
 from codesign.ablation.evaluation import Plan
-from codesign.errors import DataError, UsageError
+from codesign.errors import DataError
 from codesign.paths import is_file, read_whole
 from codesign.records import Record
 from codesign.scenario import build_scenario
 from codesign.spec.study import Study
+from codesign.whole_file import append_line, cut_half_line, lock_file, unwritable
 
 MOST_BYTES: Final = 256 * 2**20
 
@@ -53,22 +55,24 @@ class Journal:
             If the file cannot be written.
         """
         line = json.dumps({"key": fingerprint(plan, case), "row": row}, allow_nan=False)
-        try:
+        with self._writing():
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(line + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise UsageError(f"{self._path}: cannot be written ({error.strerror})") from None
+            append_line(self._path, line)
 
     def clear(self) -> None:
-        """Forget every row, also on disk."""
-        self._path.unlink(missing_ok=True)
+        """Forget every row, also on disk.
+
+        Raises
+        ------
+        UsageError
+            If the file cannot be removed.
+        """
+        with self._writing():
+            self._path.unlink(missing_ok=True)
         self._rows = {}
 
     def _read(self) -> dict[str, Record]:
-        if not self._path.is_file():
+        if not is_file(self._path):
             return {}
         try:
             content = read_whole(self._path, MOST_BYTES, "the journal of an ablation")
@@ -80,8 +84,17 @@ class Journal:
                 f"{self._path}: not the journal of an ablation ({error}); run without --resume"
             ) from None
         if torn:  # only now is it known to be one
-            os.truncate(self._path, len(whole) + 1 if whole else 0)
+            with self._writing(), self._path.open("r+b", buffering=0) as file:
+                lock_file(file.fileno())
+                cut_half_line(file)
         return rows
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise unwritable(self._path, error) from error
 
 
 def fingerprint(plan: Plan, case: Case) -> str:

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import yaml
 
-from codesign.errors import UsageError
 from codesign.paths import exists
 from codesign.spec.calibration import Calibration, SectionName
 from codesign.spec.load import load_spec
 from codesign.spec.section import Section
-from codesign.whole_file import write_whole
+from codesign.whole_file import locked, write_whole
 
 
 def load_calibration(path: Path) -> Calibration:
@@ -37,11 +36,9 @@ def save_section(path: Path, name: SectionName, section: Section) -> Calibration
     UsageError
         If the file is there but no calibration, or cannot be written.
     """
-    calibration = merged(load_calibration(path) if exists(path) else None, name, section)
-    text = yaml.safe_dump(calibration.to_data(), sort_keys=False, allow_unicode=True, width=100)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.parent):  # another command may merge its section at the same time
+        known = load_calibration(path) if exists(path) else None
+        calibration = merged(known, name, section)
+        text = yaml.safe_dump(calibration.to_data(), sort_keys=False, allow_unicode=True, width=100)
         write_whole(path, text)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
     return calibration

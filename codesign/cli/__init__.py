@@ -1,8 +1,9 @@
 """The command line: parse, call, render. Every import that costs time waits for its command."""
 
-import os
+import errno
 import sys
 import traceback
+from contextlib import suppress
 from typing import Annotated, Final
 
 import typer
@@ -18,11 +19,19 @@ from codesign.cli import (
     report,
     validate,
 )
-from codesign.errors import CodesignError, InterruptedStudyError
+from codesign.cli.output import close_stdout, emit, open_streams, say
+from codesign.errors import CodesignError, InterruptedStudyError, UsageError
+from codesign.search.interrupt import be_interrupted
 
 ISSUES: Final = "please report it with the command and this traceback"
 INTERRUPTED: Final = 130
 BUG: Final = 70
+
+REFUSALS: Final = (
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE,
+    errno.ENFILE, errno.EAGAIN, errno.ENOMEM,
+)  # fmt: skip
+"""What a system refuses is no bug here, wherever it is met."""
 
 app = typer.Typer(
     name="codesign",
@@ -48,7 +57,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"codesign {version('codesign')}")
+        emit(f"codesign {version('codesign')}\n")
         raise typer.Exit
 
 
@@ -66,14 +75,16 @@ def _top(
 
 def main() -> None:
     """Run one command; what a user can cause ends in one message and its exit status."""
+    open_streams()
+    be_interrupted()
     try:
         status = app(prog_name="codesign", standalone_mode=False)
         sys.stdout.flush()
     except InterruptedStudyError as error:
-        typer.echo(str(error), err=True)
+        say(str(error))
         sys.exit(error.exit_status)
     except CodesignError as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}")
         status = error.exit_status
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
@@ -82,7 +93,7 @@ def main() -> None:
     except Exception as error:
         status = _other(error)
     if status == INTERRUPTED:  # which Typer also makes of Ctrl-C by itself
-        typer.echo("interrupted; nothing was written", err=True)
+        say("interrupted; every file is whole, and the same command begins again")
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -90,11 +101,17 @@ def _other(error: BaseException) -> int:
     """Usage errors of the command line's own parser, and bugs."""
     show = getattr(error, "show", None)
     if show is not None:
-        show()
-        return 2
+        with suppress(OSError):
+            show()
+        return UsageError.exit_status
     if isinstance(error, BrokenPipeError):  # and nothing is left to say to it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        close_stdout()
         return 0
-    traceback.print_exception(error)
-    typer.echo(f"this is a bug in codesign: {ISSUES}", err=True)
+    if isinstance(error, OSError) and error.errno in REFUSALS:
+        where = f"{error.filename}: " if error.filename else ""
+        say(f"error: {where}{error.strerror}")
+        return UsageError.exit_status
+    with suppress(OSError):
+        traceback.print_exception(error)
+    say(f"this is a bug in codesign: {ISSUES}")
     return BUG

@@ -1,13 +1,14 @@
 """`codesign ablate`: factors of a study varied, terms of the model taken out."""
 
-import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from codesign.cli.completion import complete_ablation
+from codesign.cli.output import deliver
 
 
 class TableFormat(StrEnum):
@@ -72,10 +73,9 @@ def ablate(
     except KeyboardInterrupt:
         if journal is None:
             raise
-        again = f"codesign ablate {ablation} --out {out} --resume"
         raise InterruptedStudyError(
-            f"interrupted; the rows that were finished are kept: {again} does the others"
+            f"interrupted; the rows that were finished are kept in {out}: the same command with "
+            "--resume does the others"
         ) from None
-    sys.stdout.write(render_ablation(result, format_.value))
-    if out is not None:
-        write_ablation(result, out)
+    save = None if out is None else partial(write_ablation, result, out)
+    deliver(render_ablation(result, format_.value), save)

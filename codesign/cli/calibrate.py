@@ -1,7 +1,6 @@
 """`codesign calibrate SECTION FILES`: fit one section of a calibration file."""
 
 import inspect
-import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from codesign.cli.options import Format, FormatOption, with_parameters
+from codesign.cli.output import deliver, say
 from codesign.cli.progress import progress_bars
-from codesign.cli.say import say
 
 if TYPE_CHECKING:
     from codesign.calibration.options import CalibrationOptions
@@ -204,19 +203,21 @@ def quality(replicates: Replicates = 200, seed: Seed = 0) -> Fit:
 def _finish(
     name: "SectionName", section: "Section", out: Path | None, plot: Path | None, form: Format
 ) -> None:
-    """Print the section, draw it, merge it."""
+    """Merge the section, draw it, print it."""
     from codesign.report.calibration_tables import render_section
 
-    sys.stdout.write(render_section(name, section, form.value))
-    if plot is not None:
-        from codesign.report.calibration_plots import plot_section
+    def save() -> None:
+        if out is None:
+            say("not saved; --out calibration.yaml merges the section into a file")
+        else:
+            from codesign.calibration.file import save_section
 
-        plot_section(name, section, plot)
-        say(f"drew {plot}")
-    if out is None:
-        say("not saved; --out calibration.yaml merges the section into a file")
-        return
-    from codesign.calibration.file import save_section
+            save_section(out, name, section)
+            say(f"merged section {name} into {out}")
+        if plot is not None:
+            from codesign.report.calibration_plots import plot_section
 
-    save_section(out, name, section)
-    say(f"merged section {name} into {out}")
+            plot_section(name, section, plot)
+            say(f"drew {plot}")
+
+    deliver(render_section(name, section, form.value), save)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from codesign.cli.options import Format, FormatOption
-from codesign.cli.say import say
+from codesign.cli.output import deliver, say
 
 
 def kernels(
@@ -34,13 +34,16 @@ def kernels(
         hardware,
         backends=chosen_backends(backend),
         dtypes=chosen_dtypes(dtype),
-        progress=lambda step: typer.echo(step, err=True) if sys.stderr.isatty() else None,
+        progress=lambda step: say(step) if sys.stderr.isatty() else None,
     )
-    sys.stdout.write(render_fits(hardware, fits, format_.value))
-    if out is None:
-        say("not saved; --out my-gpu.yaml writes a profile with these constants")
-        return
-    from codesign.calibration.kernels.profile import save_profile
 
-    save_profile(fitted_profile(hardware, fits), out)
-    say(f"wrote profile {out}")
+    def save() -> None:
+        if out is None:
+            say("not saved; --out my-gpu.yaml writes a profile with these constants")
+            return
+        from codesign.calibration.kernels.profile import save_profile
+
+        save_profile(fitted_profile(hardware, fits), out)
+        say(f"wrote profile {out}")
+
+    deliver(render_fits(hardware, fits, format_.value), save)

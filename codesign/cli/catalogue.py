@@ -1,6 +1,5 @@
 """`codesign list`, `show`, `schema` and `init`: what is there to choose from, and a start."""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ import typer
 
 from codesign.cli.completion import complete_schema, complete_shown
 from codesign.cli.options import Format, FormatOption
+from codesign.cli.output import emit
 
 
 class Catalogue(StrEnum):
@@ -59,7 +59,7 @@ def list_(
     """List everything bundled of one kind."""
     from codesign.report.catalogue_tables import render_list
 
-    sys.stdout.write(render_list(what.value, format_.value))
+    emit(render_list(what.value, format_.value))
 
 
 def show(
@@ -74,11 +74,11 @@ def show(
     if what is Shown.CALIBRATION:
         from codesign.report.calibration_tables import render_calibration
 
-        sys.stdout.write(render_calibration(Path(name), format_.value))
+        emit(render_calibration(Path(name), format_.value))
         return
     from codesign.report.catalogue_tables import render_one
 
-    sys.stdout.write(render_one(what.value, name, format_.value))
+    emit(render_one(what.value, name, format_.value))
 
 
 def schema(
@@ -93,7 +93,7 @@ def schema(
     from codesign.report.formats import to_json
     from codesign.spec.schemas import json_schema
 
-    sys.stdout.write(to_json(json_schema(name)))
+    emit(to_json(json_schema(name)))
 
 
 def init(
@@ -110,8 +110,5 @@ def init(
     target = path or Path(f"{what.value}.yaml")
     if exists(target) and not force:
         raise UsageError(f"{target} exists; --force overwrites it")
-    try:
-        write_whole(target, starter_text(what.value))
-    except OSError as error:
-        raise UsageError(f"{target}: cannot be written ({error.strerror})") from None
-    typer.echo(f"wrote {printable(str(target))}")
+    write_whole(target, starter_text(what.value))
+    emit(f"wrote {printable(str(target))}\n")

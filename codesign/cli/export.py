@@ -1,11 +1,13 @@
 """`codesign export`: the answer in the form that engines and trainers read."""
 
-import sys
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from codesign.cli.output import deliver
 
 
 class Target(StrEnum):
@@ -53,6 +55,5 @@ def export(
         raise UsageError(f"--max-batch must be at least 1 ({max_batch})")
     handover = Handover(load_served(result), max_batch)
     target = to.value if to else None
-    sys.stdout.write(render_handover(handover, target, format_.value))
-    if out is not None:
-        write_handover(handover, target, out)
+    save = None if out is None else partial(write_handover, handover, target, out)
+    deliver(render_handover(handover, target, format_.value), save)

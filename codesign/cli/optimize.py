@@ -1,6 +1,5 @@
 """`codesign optimize`: search, certify, answer."""
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from codesign.cli.options import (
     study_command,
     study_file,
 )
+from codesign.cli.output import deliver, emit, say
 
 
 def _option(flag: str, text: str) -> Any:
@@ -125,7 +125,7 @@ def optimize(
         from codesign.study import plan
 
         with located(file, study):
-            typer.echo(plan(study, folder=folder, workers=workers))
+            emit(plan(study, folder=folder, workers=workers) + "\n")
         return
     from codesign.cli.progress import progress_bars
     from codesign.report.files import write_result
@@ -134,11 +134,10 @@ def optimize(
     from codesign.study import optimize as answer
 
     run = Run(
-        workers, cluster, storage, out, resume, partial(typer.echo, err=True),
+        workers, cluster, storage, out, resume, say,
         "all" if all_designs else "feasible", parquet,
     )  # fmt: skip
     with located(file, study), progress_bars() as progress:
         result = answer(study, folder=folder, progress=progress, run=run)
-    sys.stdout.write(render_result(result, format_.value))
-    if out is not None:
-        write_result(result, out, folder)
+    save = None if out is None else partial(write_result, result, out, folder)
+    deliver(render_result(result, format_.value), save)

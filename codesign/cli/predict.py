@@ -1,13 +1,13 @@
 """`codesign predict`: every figure of one architecture."""
 
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from codesign.cli.options import Flags, Format, FormatOption, build_study, study_command, study_file
-from codesign.cli.say import say
+from codesign.cli.output import deliver, say
 
 
 @study_command
@@ -37,9 +37,11 @@ def predict(
         scenario = build_scenario(study, longest_draft=max(*lengths, 1), batch_sizes=sizes)
     designs = Designs.of_architecture(scenario.reference, np.array(lengths))
     prediction = predict_designs(designs, scenario)
-    sys.stdout.write(render_prediction(prediction, format_.value))
+    save = None
     if plot is not None:
         from codesign.report.prediction_charts import plot_prediction
 
-        plot_prediction(prediction, plot)
+        save = partial(plot_prediction, prediction, plot)
+    deliver(render_prediction(prediction, format_.value), save)
+    if plot is not None:
         say(f"drew {plot}")

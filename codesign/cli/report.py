@@ -5,6 +5,8 @@ from typing import Annotated, Final
 
 import typer
 
+from codesign.cli.output import emit
+
 PICTURES: Final = ("png", "svg", "pdf")
 
 
@@ -34,7 +36,7 @@ def report(
     made = reports[0] if len(reports) == 1 else Comparison(reports)
     own = results[0] if results[0].is_dir() else results[0].parent
     for path in write_report(made, out or own, formats, kinds):
-        typer.echo(printable(str(path)))
+        emit(f"{printable(str(path))}\n")
 
 
 def _chosen(option: str, written: str, known: tuple[str, ...]) -> tuple[str, ...]:

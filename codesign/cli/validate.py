@@ -1,12 +1,12 @@
 """`codesign validate`: published and user-supplied measurements against the model."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from codesign.cli.options import Format, FormatOption
+from codesign.cli.output import emit, say
 from codesign.cli.progress import progress_bars
 
 DRIFTED = 1
@@ -32,7 +32,7 @@ def validate(
     from codesign.validation import accept_drift, drift_rows, shipped_rows
 
     if accept:
-        typer.echo(f"accepted {accept_drift()} predictions as the drift baseline", err=True)
+        say(f"accepted {accept_drift()} predictions as the drift baseline")
         return
     from codesign.report.validation_tables import render_validation
     from codesign.validation.measured import measured_errors
@@ -41,11 +41,10 @@ def validate(
         cases = shipped_rows(progress=progress)
         drift = drift_rows()
         measured = measured_errors(data, progress) if data is not None else None
-    sys.stdout.write(render_validation(cases, drift, measured, format_.value))
+    emit(render_validation(cases, drift, measured, format_.value))
     if drift:
-        typer.echo(
+        say(
             f"error: {len(drift)} predictions drifted; if that is meant, 'codesign validate "
-            "--accept' makes them the baseline",
-            err=True,
+            "--accept' makes them the baseline"
         )
         raise typer.Exit(DRIFTED)

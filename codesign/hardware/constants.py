@@ -132,7 +132,8 @@ def _distance(hardware: Hardware, other: Hardware) -> float:
 @cache
 def _measured_devices(kind: KernelKind) -> tuple[Hardware, ...]:
     """Bundled devices with constants of one kind; the text is searched first, parsing is slow."""
-    paths = [p for p in sorted(PROFILES.glob("*.yaml")) if f"kernel: {kind}\n" in p.read_text()]
+    named = f"kernel: {kind}\n".encode()
+    paths = [path for path in sorted(PROFILES.glob("*.yaml")) if named in path.read_bytes()]
     return tuple(bundled_profile(path.stem) for path in paths)
 
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from codesign.ablation import AblationResult
-from codesign.errors import UsageError
 from codesign.report.ablation_plots import mechanism_figure, variant_figure
 from codesign.report.ablation_tables import to_markdown
 from codesign.report.formats import to_csv, to_json
-from codesign.whole_file import write_whole
+from codesign.whole_file import write_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,12 +38,7 @@ def write_ablation(result: AblationResult, folder: Path) -> None:
             texts[f"{table}.csv"] = to_csv(rows)
     if result.mechanisms():
         texts["mechanisms.svg"] = _svg(mechanism_figure(result))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            write_whole(folder / name, text)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be written ({error.strerror})") from None
+    write_files(folder, texts)
 
 
 def _svg(picture: "Figure") -> str:

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from codesign.errors import UsageError
 from codesign.export import Handover
 from codesign.report.export_text import schedule_text
 from codesign.report.formats import to_csv, to_json
-from codesign.whole_file import write_whole
+from codesign.whole_file import write_files
 
 
 def write_handover(handover: Handover, target: str | None, folder: Path) -> None:
@@ -26,9 +25,4 @@ def write_handover(handover: Handover, target: str | None, folder: Path) -> None
                 texts |= export.files
     if handover.config is not None and target in (None, "huggingface"):
         texts["config.json"] = to_json(handover.config)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            write_whole(folder / name, text)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be written ({error.strerror})") from None
+    write_files(folder, texts)

@@ -1,10 +1,8 @@
 """Results and reports as files, each whole or not at all."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from codesign.errors import UsageError
 from codesign.paths import is_folder
 from codesign.report.comparison import Comparison
 from codesign.report.formats import to_csv, to_json
@@ -13,7 +11,7 @@ from codesign.report.tables_origin import study_yaml
 from codesign.result import Result
 from codesign.search.storage import JOURNAL
 from codesign.stored import RESULT, read_result
-from codesign.whole_file import write_whole
+from codesign.whole_file import write_files, write_whole
 
 FORMATS: Final = ("html", "md", "csv")
 
@@ -34,13 +32,12 @@ def write_result(result: Result, folder: Path, paths_from: Path | None = None) -
         If the folder cannot be written.
     """
     report = Report.of(result, paths_from, folder / JOURNAL)
-
-    def write() -> None:
-        write_whole(folder / "study.yaml", study_yaml(report.result))
-        write_whole(folder / RESULT, to_json(report.result))
-
-    _writing(folder, write)
-    write_report(report, folder, ("html",))
+    texts = {
+        "study.yaml": study_yaml(report.result),
+        RESULT: to_json(report.result),
+        "report.html": _html(report),
+    }
+    write_files(folder, texts)
 
 
 def read_report(path: Path) -> Report:
@@ -85,22 +82,18 @@ def write_report(
     name = "report" if isinstance(report, Report) else "comparison"
     kinds = pictures or (("png",) if "md" in formats else ())
     written: list[Path] = []
-
-    def write() -> None:
-        if "html" in formats:
-            write_whole(folder / f"{name}.html", _html(report))
-            written.append(folder / f"{name}.html")
-        if "md" in formats:
-            write_whole(folder / f"{name}.md", _markdown(report, kinds[0]))
-            written.append(folder / f"{name}.md")
-        if kinds:
-            _pictures(report, folder / "figures", kinds)
-            written.append(folder / "figures")
-        if "csv" in formats:
-            _tables(report, folder / "tables")
-            written.append(folder / "tables")
-
-    _writing(folder, write)
+    if "html" in formats:
+        write_whole(folder / f"{name}.html", _html(report))
+        written.append(folder / f"{name}.html")
+    if "md" in formats:
+        write_whole(folder / f"{name}.md", _markdown(report, kinds[0]))
+        written.append(folder / f"{name}.md")
+    if kinds:
+        _pictures(report, folder / "figures", kinds)
+        written.append(folder / "figures")
+    if "csv" in formats:
+        _tables(report, folder / "tables")
+        written.append(folder / "tables")
     return written
 
 
@@ -122,7 +115,6 @@ def _markdown(report: Report | Comparison, kind: str) -> str:
 def _pictures(report: Report | Comparison, folder: Path, kinds: tuple[str, ...]) -> None:
     from codesign.report.matplotlib_charts import save_charts
 
-    folder.mkdir(exist_ok=True)
     for name, chart in report.charts.items():
         for kind in kinds:
             save_charts((chart,), folder / f"{name}.{kind}")
@@ -130,16 +122,7 @@ def _pictures(report: Report | Comparison, folder: Path, kinds: tuple[str, ...])
 
 def _tables(report: Report | Comparison, folder: Path) -> None:
     """Every table, and the points of every chart."""
-    folder.mkdir(exist_ok=True)
     for name, table in report.tables.items():
         write_whole(folder / f"{name}.csv", to_csv(table.records()))
     for name, chart in report.charts.items():
         write_whole(folder / f"chart_{name}.csv", to_csv(chart.records()))
-
-
-def _writing(folder: Path, write: Callable[[], None]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write()
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be written ({error.strerror})") from None

@@ -65,13 +65,14 @@ class _PlainConsole(Console):
 
 def to_text(*parts: RenderableType) -> str:
     """Return rich renderables as text, with colour on a terminal only."""
-    console = _PlainConsole()
-    if not console.is_terminal:
-        console = _PlainConsole(width=max(NARROWEST, console.width), no_color=True)
-    with console.capture() as captured:
-        for part in parts:
-            console.print(part, highlight=False)
-    return "\n".join(line.rstrip() for line in captured.get().split("\n"))
+    seen, text = _PlainConsole(), io.StringIO()  # standard output itself may be full or closed
+    if seen.is_terminal:
+        console = _PlainConsole(file=text, width=seen.width, force_terminal=True)
+    else:
+        console = _PlainConsole(file=text, width=max(NARROWEST, seen.width), no_color=True)
+    for part in parts:
+        console.print(part, highlight=False)
+    return "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
 
 
 UNITS: Mapping[str, tuple[float, str]] = {

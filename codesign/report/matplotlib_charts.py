@@ -7,6 +7,7 @@ import numpy as np
 
 from codesign.errors import UsageError
 from codesign.report.charts import COLOURS, REGIME_COLOURS, Chart, Series
+from codesign.whole_file import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,11 +63,11 @@ def save_picture(figure: "Figure", path: Path) -> None:
     from matplotlib import rc_context
 
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending)
-    try:
-        with rc_context({"svg.hashsalt": "codesign", "svg.fonttype": "none"}):
-            figure.savefig(path, dpi=150, metadata=undated)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
+    with (
+        rc_context({"svg.hashsalt": "codesign", "svg.fonttype": "none"}),
+        whole_file(path) as file,
+    ):
+        figure.savefig(file, format=ending, dpi=150, metadata=undated)
 
 
 def _height(chart: Chart) -> float:

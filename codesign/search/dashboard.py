@@ -39,12 +39,26 @@ def mirror(
         storage=store.storage, study_name=title,
         directions=[each.direction for each in variants.own.objectives],
     )  # fmt: skip
-    for index, designs in (best, *fronts):
-        for trial in _trials(variants.problem(index), designs):
+    shown = [(variants.problem(index), designs) for index, designs in (best, *fronts)]
+    axes = _axes(shown)
+    for problem, designs in shown:
+        for trial in _trials(problem, designs, axes):
             study.add_trial(trial)
 
 
-def _trials(problem: Problem, designs: Designs) -> Iterator[FrozenTrial]:
+def _axes(shown: list[tuple[Problem, Designs]]) -> dict[str, CategoricalDistribution]:
+    """Return the values of every axis; a database takes no axis that differs between trials."""
+    values: dict[str, dict[Any, None]] = {}
+    for problem, designs in shown:
+        for row in designs.rows():
+            for axis, value in {**row, **problem.settings}.items():
+                values.setdefault(axis, {})[value] = None
+    return {axis: CategoricalDistribution(list(each)) for axis, each in values.items()}
+
+
+def _trials(
+    problem: Problem, designs: Designs, axes: dict[str, CategoricalDistribution]
+) -> Iterator[FrozenTrial]:
     evaluation = problem.evaluate(designs)
     values = np.stack([*problem.objective_values(evaluation).values()], axis=1)
     violations = {
@@ -57,7 +71,7 @@ def _trials(problem: Problem, designs: Designs) -> Iterator[FrozenTrial]:
         yield create_trial(
             values=[float(value) for value in values[place]],
             params=design,
-            distributions={axis: CategoricalDistribution([each]) for axis, each in design.items()},
+            distributions={axis: axes[axis] for axis in design},
             constraints=constraints,
             system_attrs={DASHBOARD_CONSTRAINTS: list(constraints.values())},
         )

@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from codesign.search.enumerate import CHUNKS_PER_SHARD, POINTS_AT_ONCE
 from codesign.search.executor import Pool, Shared
 from codesign.search.problem import Problem
 from codesign.search.variants import Variants
+from codesign.whole_file import whole_file
 
 ROWS_AT_ONCE: Final = 2**16
 
@@ -80,37 +81,29 @@ def write_tables(tables: Iterable[pd.DataFrame], folder: Path, parquet: bool) ->
     if parquet and find_spec("pyarrow") is None:
         raise UsageError("Parquet needs pyarrow: pip install 'codesign[parquet]'")
     path = folder / ("designs.parquet" if parquet else "designs.csv.gz")
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (_write_parquet if parquet else _write_csv)(tables, beside)
-        beside.replace(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        (_write_parquet if parquet else _write_csv)(tables, file)
     return path
 
 
-def _write_csv(tables: Iterable[pd.DataFrame], path: Path) -> None:
+def _write_csv(tables: Iterable[pd.DataFrame], file: BinaryIO) -> None:
     """Compress without a time stamp: the same designs give the same bytes."""
     with (
-        path.open("wb") as raw,
-        gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed,
+        gzip.GzipFile("", "wb", 6, file, mtime=0) as packed,
         TextIOWrapper(packed, encoding="utf-8", newline="") as text,
     ):
         for number, table in enumerate(tables):
             table.to_csv(text, index=False, header=number == 0, lineterminator="\n")
 
 
-def _write_parquet(tables: Iterable[pd.DataFrame], path: Path) -> None:
+def _write_parquet(tables: Iterable[pd.DataFrame], file: BinaryIO) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     writer = None
     for table in tables:
         rows = pa.Table.from_pandas(table, preserve_index=False)
-        writer = writer or pq.ParquetWriter(path, rows.schema, compression="zstd")
+        writer = writer or pq.ParquetWriter(file, rows.schema, compression="zstd")
         writer.write_table(rows)
     if writer is not None:
         writer.close()

@@ -120,7 +120,7 @@ def search(
             run.announce(plan.text)
         outcome = certified = polished = None
         store = open_store(run.storage, run.folder, name)
-        with closing(store), _keeping(store, plan):
+        with closing(store), store.answering(), _keeping(store, plan):
             if plan.study:
                 names = [objective.name for objective in variants.own.objectives]
                 record = StudyRecord(
@@ -160,14 +160,15 @@ def _keep(
     )
     write_tables(tables, run.folder, run.parquet)
     best = contenders.designs.take(order[:TOP])
-    mirror(store, name, variants, certified.fronts, (certified.variant, best))
     text = (
         f"exact: {certified.found.designs:,} designs, {certified.found.feasible:,} feasible; "
         f"the best is {best.rows()[0] | dict(problem.settings)}"
     )
-    for title in optuna.get_all_study_names(store.storage):
-        if title in (name, f"{name} exact"):
-            annotate(store, title, variants, front, certified.fronts, text)
+    with store.exclusive():  # another driver of the study comes to the same end
+        mirror(store, name, variants, certified.fronts, (certified.variant, best))
+        for title in optuna.get_all_study_names(store.storage):
+            if title in (name, f"{name} exact"):
+                annotate(store, title, variants, front, certified.fronts, text)
 
 
 @contextmanager

@@ -5,21 +5,29 @@ items, so that an answer does not depend on where it was computed. This module i
 numpy nor the model: a worker process sets its environment before they load.
 """
 
+import logging
 import os
 import pickle
 import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+)
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import islice
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final, Generic, TypeVar
 
-from codesign.errors import UsageError
+from codesign.errors import CodesignError, UsageError
 from codesign.registry import EXTENSION_MODULE, module_of_file
 
 Item = TypeVar("Item")
@@ -74,24 +82,26 @@ class Pool:
             If an item's worker died every time it was tried.
         """
         waiting, deaths = iter(items), 0
-        running: deque[tuple[Item, Future[Result]]] = deque()
+        running: deque[Item] = deque()
+        futures: deque[Future[Result]] = deque()
         while True:
-            for item in islice(waiting, AHEAD * self.workers - len(running)):
-                running.append((item, self._executor.submit(function, item)))
+            running.extend(islice(waiting, AHEAD * self.workers - len(running)))
             if not running:
                 return
-            try:
-                result = running[0][1].result()
+            try:  # a worker that died idle is only noticed when the next task is handed over
+                for item in islice(running, len(futures), None):
+                    futures.append(self._executor.submit(function, item))
+                result = futures[0].result()
             except BrokenExecutor as error:
                 deaths += 1
                 if deaths == ATTEMPTS:
                     raise UsageError(_lost_workers(error)) from error
                 self._replace()
-                again = [item for item, _ in running]
-                running = deque((item, self._executor.submit(function, item)) for item in again)
+                futures.clear()
                 continue
             deaths = 0
             running.popleft()
+            futures.popleft()
             yield result
 
     def close(self) -> None:
@@ -177,7 +187,7 @@ def open_pool(workers: int = 1, cluster: str | None = None) -> Iterator[Pool]:
 
 def _processes(workers: int) -> Executor:
     """Start all processes now, while the environment they inherit allows one thread each."""
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _ignore_interrupts)
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _obey_the_driver)
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
@@ -192,9 +202,18 @@ def _processes(workers: int) -> Executor:
     return pool
 
 
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that drives: it finishes its batch and lets the workers go."""
+def _obey_the_driver() -> None:
+    """Leave Ctrl-C to the process that drives, which lets the workers go; and end when it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_the_driver, daemon=True).start()
+
+
+def _end_with_the_driver() -> None:
+    """Waiting for a task, a worker would outlive a driver that was killed, for ever."""
+    driver = parent_process()
+    assert driver is not None
+    driver.join()
+    os._exit(1)
 
 
 @contextmanager
@@ -205,6 +224,8 @@ def _cluster_pool(address: str) -> Iterator[Pool]:
         raise UsageError(
             "a cluster needs dask.distributed: pip install 'codesign[cluster]'"
         ) from None
+    for name in ("distributed", "distributed.client"):  # tracebacks of what is said in one message
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -223,6 +244,15 @@ def _cluster_pool(address: str) -> Iterator[Pool]:
             yield pool
         except KilledWorker as error:
             raise UsageError(_lost_workers(error)) from error
+        except CodesignError:
+            raise
+        except Exception as error:
+            if client.status == "running" and not isinstance(error, CancelledError):
+                raise
+            raise UsageError(
+                f"the scheduler at {address} is gone; start it again, then the same command: "
+                "--resume continues a study that is kept"
+            ) from error
         finally:
             pool.close()
 

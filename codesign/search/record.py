@@ -9,11 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import optuna
-from optuna.exceptions import (
-    DuplicatedStudyError,
-    ExperimentalWarning,
-    StorageInternalError,
-)
+from optuna.exceptions import DuplicatedStudyError, ExperimentalWarning
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from codesign.errors import UsageError
@@ -61,7 +57,6 @@ class StudyRecord:
         question: dict[str, Any],
         resume: bool,
     ) -> None:
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.store, self.name = store, name
         try:
             self.study = optuna.create_study(
@@ -113,17 +108,14 @@ class StudyRecord:
             What the sampler keeps in the study before and after the batch.
         """
         recorded = []
-        try:
-            with self.store.exclusive():
-                told = self.told()
-                if sampler is not None and told.keys().isdisjoint(trials):
-                    self.study.set_user_attr(SAMPLER, sampler)
-                for slot, trial in trials.items():
-                    if slot not in told:
-                        self.study.add_trial(_shown(trial, slot))
-                        recorded.append(slot)
-        except StorageInternalError as error:
-            raise UsageError(f"{self.store.place} does not answer: {error}") from error
+        with self.store.exclusive():
+            told = self.told()
+            if sampler is not None and told.keys().isdisjoint(trials):
+                self.study.set_user_attr(SAMPLER, sampler)
+            for slot, trial in trials.items():
+                if slot not in told:
+                    self.study.add_trial(_shown(trial, slot))
+                    recorded.append(slot)
         return recorded
 
     def _fail_running(self) -> None:

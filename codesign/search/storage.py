@@ -1,5 +1,6 @@
 """Where a study is kept: memory, a journal file that survives a kill, or a database."""
 
+import json
 import os
 import time
 import zlib
@@ -11,18 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import optuna
-from optuna.exceptions import DuplicatedStudyError
-from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage
+from optuna.exceptions import DuplicatedStudyError, StorageInternalError
+from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileSymlinkLock
 from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError, ProgrammingError
+from sqlalchemy.exc import IntegrityError, ProgrammingError, SQLAlchemyError
 
 from codesign.errors import DataError, UsageError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from codesign.whole_file import append_line, cut_half_line, lock_file, unwritable
 
 JOURNAL: Final = "study.journal"
 
@@ -33,7 +30,9 @@ BROKEN_JOURNAL: Final = (
 """What Optuna raises while it replays a journal that is none, or broken inside."""
 
 STALE_AFTER: Final = 5.0
-"""Age of a lock whose holder must be dead: it is held for one append [s]."""
+"""Time after which the holder of a lock must be dead: it is held for one append [s]."""
+
+KEPT: Final = "what was told is kept, the same command with --resume continues"
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,20 @@ class Store:
     place: str
     exclusive: Callable[[], AbstractContextManager[Any]] = nullcontext
 
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Say what is kept where a database fails in this context.
+
+        Raises
+        ------
+        UsageError
+        """
+        try:
+            yield
+        except (StorageInternalError, SQLAlchemyError) as error:
+            reason = str(error.__cause__ or error).partition("\n")[0]
+            raise UsageError(f"storage {self.place} failed: {reason}; {KEPT}") from error
+
     def close(self) -> None:
         """Give database connections back."""
         engine = _engine(self.storage)
@@ -71,6 +84,7 @@ def open_store(url: str | None, folder: Path | None, study_name: str) -> Store:
     DataError
         If a journal is broken beyond its last line.
     """
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     if url is not None and "://" in url:
         return _database(url, study_name)
     if url is None and folder is None:
@@ -80,53 +94,90 @@ def open_store(url: str | None, folder: Path | None, study_name: str) -> Store:
 
 def _journal(path: Path) -> Store:
     path = path.absolute()  # the lock is a link, which a relative path would leave dangling
-    lock = JournalLock(str(path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
         repair_journal(path)
-        storage = JournalStorage(JournalFileBackend(str(path), lock_obj=lock))
+        storage = JournalStorage(JournalFile(path))
     except OSError as error:
-        raise UsageError(f"{path}: cannot be opened ({error.strerror})") from None
+        raise unwritable(path, error) from None
     except BROKEN_JOURNAL as error:
         raise DataError(f"{path}: not a journal of Optuna, or broken inside ({error})") from error
     return Store(storage, str(path), lambda: _kernel_lock(path.with_name(f"{path.name}.driver")))
 
 
+class JournalFile(JournalFileBackend):
+    """Optuna's journal, but a record that cannot be written leaves no half line behind."""
+
+    def __init__(self, path: Path) -> None:
+        self._held = JournalLock(str(path)).held
+        super().__init__(str(path))
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Append records, all of them or none.
+
+        Raises
+        ------
+        UsageError
+            If they cannot be written.
+        """
+        path = Path(self._file_path)
+        lines = "\n".join(json.dumps(log, separators=(",", ":")) for log in logs)
+        try:
+            with self._held():
+                append_line(path, lines)
+        except OSError as error:
+            raise UsageError(f"{unwritable(path, error)}; {KEPT}") from error
+
+
 class JournalLock(JournalFileSymlinkLock):
-    """Optuna's own lock, but one left by a killed process is seen by its age, at once."""
+    """Optuna's own lock, but one left by a killed process is taken over sooner.
+
+    Whether it was left is told by how long it is seen unchanged: the clocks of this machine and of
+    a file server may differ, and may be set while a study runs.
+    """
 
     def acquire(self) -> bool:
         """Wait for the lock and take it."""
+        seen, since = None, 0.0
         while True:
             try:
                 Path(self._lock_file).symlink_to(self._lock_target_file)
             except FileExistsError:
                 with suppress(FileNotFoundError):  # released meanwhile
-                    if time.time() - Path(self._lock_file).lstat().st_mtime > STALE_AFTER:
-                        with suppress(RuntimeError):  # another one has removed it
-                            self.release()
+                    status = Path(self._lock_file).lstat()
+                    if seen != (seen := (status.st_ino, status.st_ctime_ns)):
+                        since = time.monotonic()
+                    elif time.monotonic() - since > STALE_AFTER:
+                        self.release()
                 time.sleep(0.002)
             else:
                 return True
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock."""
+        self.acquire()
+        try:
+            yield
+        finally:
+            self.release()
 
-@contextmanager
-def _held(lock: JournalLock) -> Iterator[None]:
-    lock.acquire()
-    try:
-        yield
-    finally:
+    def release(self) -> None:
+        """Let go; of a lock that was taken over while its holder was suspended, nothing is left."""
         with suppress(RuntimeError):
-            lock.release()
+            super().release()
 
 
 @contextmanager
 def _kernel_lock(path: Path) -> Iterator[None]:
     """Lock a file as long as this process lives, where the system can."""
-    with path.open("a") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
+    try:
+        file = path.open("a")
+    except OSError as error:
+        raise unwritable(path, error) from error
+    with file:
+        lock_file(file.fileno())
         yield
 
 
@@ -140,15 +191,13 @@ def repair_journal(path: Path) -> Path | None:
     Path or None
         Where the half line is kept, if there was one.
     """
-    with _held(JournalLock(str(path))), path.open("r+b") as journal:
-        content = journal.read()
-        end = content.rfind(b"\n") + 1
-        if end == len(content):
-            return None
-        backup = path.with_name(f"{path.name}.torn-{end}")
-        backup.write_bytes(content[end:])
-        journal.truncate(end)
-        os.fsync(journal.fileno())
+    with JournalLock(str(path)).held(), path.open("r+b", buffering=0) as journal:
+        torn = cut_half_line(journal)
+        end = journal.seek(0, os.SEEK_END)
+    if not torn:
+        return None
+    backup = path.with_name(f"{path.name}.torn-{end}")
+    backup.write_bytes(torn)
     return backup
 
 
@@ -171,9 +220,14 @@ def _opened(url: str) -> BaseStorage:
     """Open a database; of two drivers that both find it empty, one makes its tables."""
     for pause in (0.5, 1.0, 2.0):
         with suppress(ProgrammingError, IntegrityError):
-            return optuna.storages.get_storage(url)
+            return _connected(url)
         time.sleep(pause)
-    return optuna.storages.get_storage(url)
+    return _connected(url)
+
+
+def _connected(url: str) -> BaseStorage:
+    """Connect; a server that was restarted between two uses is not noticed."""
+    return optuna.storages.get_storage(RDBStorage(url, engine_kwargs={"pool_pre_ping": True}))
 
 
 def _advisory_lock(

@@ -10,6 +10,7 @@ from codesign.errors import UsageError
 from codesign.records import plain
 from codesign.validation.rows import ValidationRow
 from codesign.validation.serving_quantities import prediction
+from codesign.whole_file import write_whole
 
 BASELINE: Final = Path(__file__).parent / "drift_baseline.json"
 TOLERANCE: Final = 1e-6
@@ -90,10 +91,7 @@ def accept_drift(baseline: Path = BASELINE) -> int:
         If the file cannot be written.
     """
     values = {key: plain(value) for key, value in predictions().items()}
-    try:
-        baseline.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{baseline}: cannot be written ({error.strerror})") from None
+    write_whole(baseline, json.dumps(values, indent=1) + "\n")
     return len(values)
 
 

@@ -1,9 +1,12 @@
 """The command says what the Python call says."""
 
 import csv
+import errno
 import io
 import json
+import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -59,10 +62,51 @@ def test_ctrl_c_keeps_the_finished_rows_and_says_how_to_go_on(
         patched.setattr("codesign.ablation.driver.evaluate_case", interrupted)
         done = run("ablate", NAME, "--out", str(tmp_path))
     assert done.status == 130
-    assert f"--out {tmp_path} --resume" in done.err
+    assert f"kept in {tmp_path}: the same command with --resume" in done.err
     assert len((tmp_path / "rows.jsonl").read_text().splitlines()) >= 1  # one may be in flight
     resumed = run("ablate", NAME, "--out", str(tmp_path), "--resume", "--format", "json")
     assert resumed.out == whole
+
+
+def test_a_full_disk_is_one_message_and_the_rows_before_it_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run("ablate", NAME, "--format", "json").out
+    rows, left = tmp_path / "rows.jsonl", [3]
+
+    def fsync(descriptor: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", fsync)
+        done = run("ablate", NAME, "--out", str(tmp_path))
+    assert done.status == 2
+    assert done.err.startswith(f"error: {rows}: cannot be written (No space left on device); make")
+    assert len([json.loads(line) for line in rows.read_text().splitlines()]) == 3
+    resumed = run("ablate", NAME, "--out", str(tmp_path), "--resume", "--format", "json")
+    assert resumed.out == whole
+
+
+@pytest.mark.parametrize(
+    ("resume", "what"),
+    [([], "pathlib.Path.unlink"), (["--resume"], "codesign.ablation.journal.cut_half_line")],
+)
+def test_rows_that_cannot_be_changed_are_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resume: list[str], what: str
+) -> None:
+    def refused(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    (tmp_path / "rows.jsonl").touch()
+    monkeypatch.setattr(what, refused)
+    done = run("ablate", NAME, "--out", str(tmp_path), *resume)
+    assert (done.status, done.out) == (2, "")
+    assert done.err == (
+        f"error: {tmp_path}/rows.jsonl: cannot be written (Read-only file system); choose another "
+        "place\n"
+    )
 
 
 @pytest.mark.parametrize(

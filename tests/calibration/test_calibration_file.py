@@ -1,16 +1,18 @@
 """One file of sections: versioned, strict, merged by section, written whole or not at all."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from codesign.calibration.file import load_calibration, save_section
+from codesign.calibration.file import load_calibration, merged, save_section
 from codesign.errors import UsageError
 from codesign.report.calibration_tables import render_calibration
 from codesign.spec.calibration import AcceptanceSection, Calibration, RoutingSection
 from codesign.spec.section import Section
+from codesign.whole_file import locked, write_whole
 
 COMMON: dict[str, Any] = {
     "date": "2026-01-01",
@@ -46,6 +48,17 @@ def test_sections_merge(tmp_path: Path) -> None:
     assert found.routing == again and found.acceptance == ACCEPTANCE
     assert list(found.sections()) == ["routing", "acceptance"]
     assert yaml.safe_load(path.read_text())["version"] == "codesign.calibration/1"
+
+
+def test_two_commands_at_once_lose_no_section(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.yaml"
+    other = threading.Thread(target=save_section, args=(path, "acceptance", ACCEPTANCE))
+    with locked(tmp_path):  # as a command that has read the file and not written it yet
+        other.start()
+        other.join(0.3)
+        write_whole(path, yaml.safe_dump(merged(None, "routing", ROUTING).to_data()))
+    other.join()
+    assert list(load_calibration(path).sections()) == ["routing", "acceptance"]
 
 
 def test_nothing_is_lost_when_writing_fails(

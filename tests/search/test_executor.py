@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,23 @@ def die_once(marker: Path) -> int:
     return 7
 
 
+def process(_: int) -> int:
+    time.sleep(0.05)
+    return os.getpid()
+
+
+def wait_for_end(number: int) -> None:
+    """Wait until a process is gone, or only its parent has not noticed yet."""
+    for _ in range(200):
+        try:
+            if Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except OSError:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"process {number} goes on")
+
+
 def die(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -62,7 +80,13 @@ def processes() -> Iterator[Pool]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """A scheduler and two workers of one thread each, in processes of their own."""
+    with started_cluster() as (address, _):
+        yield address
+
+
+@contextmanager
+def started_cluster() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A scheduler, which is given too, and two workers of one thread each, in processes."""
     pytest.importorskip("distributed", reason="needs the extra cluster")
     root = Path(__file__).parents[2]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(root)}
@@ -90,7 +114,7 @@ def cluster() -> Iterator[str]:
             except UsageError:
                 pass
             time.sleep(0.5)
-        yield address
+        yield address, started[0]
     finally:
         for process in reversed(started):
             process.terminate()
@@ -139,6 +163,33 @@ def test_items_are_taken_as_they_are_needed(processes: Pool) -> None:
 def test_a_lost_workers_task_is_run_again(tmp_path: Path) -> None:
     with open_pool(workers=2) as pool:
         assert list(pool.map(die_once, [tmp_path / "one"] * 3)) == [7, 7, 7]
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_between_tasks_is_replaced() -> None:
+    with open_pool(workers=2) as pool:
+        (worker,) = pool.map(process, [0])
+        os.kill(worker, signal.SIGKILL)
+        wait_for_end(worker)
+        assert list(pool.map(square, range(5))) == [n * n for n in range(5)]
+
+
+@pytest.mark.slow
+def test_workers_end_with_a_driver_that_is_killed() -> None:
+    code = (
+        "import os, time\nfrom codesign.search.executor import open_pool\n"
+        "from tests.search.test_executor import process\n"
+        "with open_pool(2) as pool:\n"
+        "    print(*{*pool.map(process, range(8))}, flush=True); time.sleep(60)"
+    )
+    root = Path(__file__).parents[2]
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=root) as driver:
+        assert driver.stdout is not None
+        workers = [int(number) for number in driver.stdout.readline().split()]
+        driver.kill()
+    assert workers
+    for worker in workers:
+        wait_for_end(worker)
 
 
 @pytest.mark.slow
@@ -210,6 +261,24 @@ def test_a_dask_cluster_gives_the_same_trials_and_enumeration(cluster: str) -> N
 def test_a_task_of_a_lost_dask_worker_is_run_again(cluster: str, tmp_path: Path) -> None:
     with open_pool(cluster=cluster) as pool:
         assert list(pool.map(die_once, [tmp_path / "one"])) == [7]
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_lost_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("codesign.search.executor.PATIENCE", "3s")
+
+    def lost(scheduler: subprocess.Popen[bytes]) -> Iterator[int]:
+        for number in range(1000):
+            if number == 20:
+                scheduler.kill()
+            yield number
+
+    with (
+        started_cluster() as (address, scheduler),
+        pytest.raises(UsageError, match=r"the scheduler at .* is gone; start it .* --resume"),
+        open_pool(cluster=address) as pool,
+    ):
+        list(pool.map(process, lost(scheduler)))
 
 
 def test_nobody_at_the_address_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,9 +78,13 @@ def test_workers_write_the_same_bytes(tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_an_exact_runs_front_is_mirrored_beside_the_study(tmp_path: Path) -> None:
-    result = kept(tmp_path)
-    with closing(open_store(None, tmp_path, "codesign")) as store:
+@pytest.mark.parametrize("database", [None, "sqlite:///{}/study.db"])
+def test_an_exact_runs_front_is_mirrored_beside_the_study(
+    tmp_path: Path, database: str | None
+) -> None:
+    storage = database and database.format(tmp_path)
+    result = kept(tmp_path, storage=storage)
+    with closing(open_store(storage, tmp_path, "codesign")) as store:
         own = optuna.load_study(study_name="codesign", storage=store.storage)
         exact = optuna.load_study(study_name="codesign exact", storage=store.storage)
         assert len(own.trials) == 40, "the sampler's own trials stay its own"

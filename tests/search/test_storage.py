@@ -1,14 +1,20 @@
 """What is kept survives torn journals, stale locks, foreign trials, Ctrl-C (D01, D03, D04)."""
 
+import datetime
+import errno
+import itertools
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import optuna
 import pytest
@@ -19,9 +25,10 @@ from optuna.trial import TrialState
 from codesign.errors import DataError, UsageError
 from codesign.result import Result
 from codesign.search.engines import Run
-from codesign.search.storage import JOURNAL, STALE_AFTER, open_store, repair_journal
+from codesign.search.storage import JOURNAL, JournalLock, open_store, repair_journal
 from codesign.study import optimize
 from tests.questions import make_study
+from tests.search.postgres_server import postgres
 
 LOOSE = dict.fromkeys(("quality", "expert_width", "sd_tpot", "active_params"), False)
 """Lifted, so that a feasible design is found within a few trials."""
@@ -87,15 +94,140 @@ def test_a_journal_broken_inside_is_a_data_error(tmp_path: Path) -> None:
         run(tmp_path)
 
 
-def test_d03_a_lock_left_by_a_killed_process_does_not_stall(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hours", [-1, 0, 1], ids=["past", "now", "future"])
+def test_d03_a_lock_left_by_a_killed_process_is_taken_over_whatever_the_clock_says(
+    tmp_path: Path, hours: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("codesign.search.storage.STALE_AFTER", 0.2)
     run(tmp_path, trials=20)
     lock = tmp_path / f"{JOURNAL}.lock"
     lock.symlink_to(tmp_path / JOURNAL)
-    old = time.time() - STALE_AFTER - 1
-    os.utime(lock, (old, old), follow_symlinks=False)
-    start = time.monotonic()
+    when = time.time() + 3600 * hours
+    os.utime(lock, (when, when), follow_symlinks=False)
     run(tmp_path, trials=21)
-    assert time.monotonic() - start < STALE_AFTER
+    assert not lock.is_symlink()
+
+
+def test_a_lock_that_is_held_is_waited_for_whatever_the_clock_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = str(tmp_path / JOURNAL)
+    with JournalLock(journal).held():
+        monkeypatch.setattr(time, "time", lambda: 1e10)
+        waiting = threading.Thread(target=JournalLock(journal).acquire)
+        waiting.start()
+        waiting.join(0.3)
+        assert waiting.is_alive()
+    waiting.join(10)
+    assert not waiting.is_alive()
+
+
+def test_a_lock_that_was_taken_over_can_be_let_go(tmp_path: Path) -> None:
+    with JournalLock(str(tmp_path / JOURNAL)).held():
+        (tmp_path / f"{JOURNAL}.lock").unlink()
+
+
+def test_clocks_that_run_backwards_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = run(tmp_path / "forwards").best
+    hours = itertools.count()
+
+    class Backwards(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> "Backwards":
+            return cls(2026, 1, 1, tzinfo=tz) - datetime.timedelta(hours=next(hours))
+
+    monkeypatch.setattr("optuna.trial._frozen.datetime", SimpleNamespace(datetime=Backwards))
+    monkeypatch.setattr("optuna.storages._in_memory.datetime", Backwards)
+    monkeypatch.setattr("optuna.storages.journal._storage.datetime", Backwards)
+    assert run(tmp_path / "backwards").best == answer
+    assert run(tmp_path / "backwards", trials=41).best
+    with kept(tmp_path / "backwards") as study:
+        trials = study.get_trials()
+    started = [trial.datetime_start for trial in trials if trial.datetime_start]
+    assert started[0] > started[39]
+    assert [trial.user_attrs["slot"] for trial in trials] == list(range(41))
+
+
+def test_a_full_disk_ends_a_study_in_one_message_and_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = run(tmp_path / "room").best
+    told = []
+
+    def fsync(descriptor: int) -> None:
+        told.append(descriptor)
+        if len(told) > 30:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", fsync)
+        message = r"study\.journal: cannot be written \(No space .*--resume continues"
+        with pytest.raises(UsageError, match=message):
+            run(tmp_path / "full")
+    assert (tmp_path / "full" / JOURNAL).read_bytes().endswith(b"\n")
+    with kept(tmp_path / "full") as study:
+        assert 0 < len(study.get_trials()) < 40
+    assert run(tmp_path / "full").best == answer
+    assert not list(tmp_path.glob("full/*.torn-*"))
+
+
+def test_a_journal_that_cannot_be_locked_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    run(tmp_path, trials=20)
+    monkeypatch.setattr(Path, "symlink_to", refused)
+    with pytest.raises(UsageError, match=r"study\.journal: cannot be written \(Read-only"):
+        run(tmp_path)
+
+
+def test_a_driver_does_not_continue_the_half_line_of_another(tmp_path: Path) -> None:
+    """That one may be killed while this one is at work: not only what is opened is looked at."""
+    study = make_study(search={"engine": "optuna", "trials": 40}, constraints=LOOSE)
+
+    def tear(stage: str, done: int, total: int) -> None:
+        with (tmp_path / JOURNAL).open("ab") as journal:
+            journal.write(b'{"op_code": 4, "half')
+
+    optimize(study, run=Run(folder=tmp_path), progress=tear)
+    with kept(tmp_path) as there:
+        assert len(there.get_trials()) == 40
+
+
+def test_a_database_that_fails_ends_a_study_in_one_message(tmp_path: Path) -> None:
+    study = make_study(search={"engine": "optuna", "trials": 40})
+    file = tmp_path / "study.db"
+
+    def lose(stage: str, done: int, total: int) -> None:
+        if done:
+            with closing(sqlite3.connect(file)) as database:
+                database.execute("DROP TABLE trials")
+
+    message = r"storage sqlite:///.*study\.db failed: .*no such table.*--resume continues"
+    with pytest.raises(UsageError, match=message):
+        optimize(study, run=Run(storage=f"sqlite:///{file}"), progress=lose)
+
+
+@pytest.mark.slow
+def test_a_server_that_is_restarted_between_batches_is_not_noticed(tmp_path: Path) -> None:
+    psycopg = pytest.importorskip("psycopg", reason="needs the extra postgres")
+    study = make_study(search={"engine": "optuna", "trials": 40}, constraints=LOOSE)
+    with postgres() as url:
+
+        def restart(stage: str, done: int, total: int) -> None:
+            with psycopg.connect(url) as own:
+                own.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE usename = 'codesign' AND pid <> pg_backend_pid()"
+                )
+
+        answer = optimize(study, run=Run(storage=url), progress=restart)
+        assert optimize(study, run=Run(storage=url, resume=True)).best == answer.best
+    assert run(tmp_path).best == answer.best
 
 
 def test_d04_running_trials_are_failed_and_trials_are_counted_in_total(tmp_path: Path) -> None:

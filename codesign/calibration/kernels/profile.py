@@ -14,7 +14,7 @@ from codesign.calibration.kernels.fit import FitOptions, FittedKernel, fit_kerne
 from codesign.calibration.kernels.routed import routed_kernels
 from codesign.calibration.kernels.rows import TimedKernels, reachable
 from codesign.calibration.kernels.tables import BACKENDS, FORMATS
-from codesign.errors import CalibrationError, UsageError
+from codesign.errors import CalibrationError
 from codesign.hardware.constants import compute_format
 from codesign.spec.hardware import (
     AllReduce,
@@ -25,6 +25,7 @@ from codesign.spec.hardware import (
     KernelKind,
 )
 from codesign.spec.precision import Dtype
+from codesign.whole_file import write_whole
 
 WEAK_ERROR: Final = 0.15
 """Left-out median error above which constants are marked weak [-]."""
@@ -205,7 +206,4 @@ def save_profile(hardware: Hardware, path: Path) -> None:
         If the file cannot be written.
     """
     text = yaml.safe_dump(hardware.to_data(), sort_keys=False, allow_unicode=True, width=100)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from None
+    write_whole(path, text)
