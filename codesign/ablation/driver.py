@@ -1,27 +1,34 @@
 """Run an ablation: its rows in order, over workers, resumed where it was interrupted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, Final
 
 from codesign.ablation.cases import Case, cases_of, overridden
 from codesign.ablation.evaluation import Plan, Setting, evaluate_case
 from codesign.ablation.journal import Journal
 from codesign.ablation.outcome import AblationResult
+from codesign.errors import Location
 from codesign.figure import find_figure
 from codesign.paths import is_file
 from codesign.prediction import Prediction
 from codesign.records import Record
 from codesign.search.executor import Shared, open_pool
 from codesign.spec.ablation import Ablation
-from codesign.spec.load import load_spec
+from codesign.spec.load import load_spec, raw_data
 from codesign.spec.study import Study
-from codesign.spec.study_file import beside, read_study
+from codesign.spec.study_file import beside, located, read_study
 from codesign.starters import find_ablation, find_study
 
 Progress = Callable[[str, int, int], None]
 """Told the stage, how much of it is done, and how much there is."""
+
+
+INLINE: Final[Location] = ("study",)
+"""Where a study stands that has no file of its own."""
 
 
 def load_ablation(name_or_path: str | Path) -> tuple[Ablation, Path]:
@@ -47,11 +54,39 @@ def load_ablation(name_or_path: str | Path) -> tuple[Ablation, Path]:
     path = find_ablation(str(name_or_path))
     ablation = load_spec(path, Ablation)
     if isinstance(ablation.study, Study):
-        study = beside(ablation.study, path, ("study",))
+        study = beside(ablation.study, path, INLINE)
         return ablation.model_copy(update={"study": study}), path.parent
-    own = path.parent / ablation.study
-    file = own if is_file(own) else find_study(ablation.study)
+    file = _file_of(ablation.study, path)
     return ablation.model_copy(update={"study": read_study(file)}), file.parent
+
+
+@contextmanager
+def located_study(name_or_path: str | Path, ablation: Ablation) -> Iterator[None]:
+    """Put file, line and column before complaints about the study of an ablation.
+
+    Fields that the ablation itself changes stand where it changes them, which is not looked for.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        As `load_ablation` takes it.
+    ablation : Ablation
+        Its study resolved.
+    """
+    assert isinstance(ablation.study, Study)
+    path = find_ablation(str(name_or_path))
+    data: Any = raw_data(path)
+    inline = not isinstance(data["study"], str)
+    file = path if inline else _file_of(data["study"], path)
+    changes = (ablation.overrides, ablation.factors, *ablation.variants.values())
+    changed = frozenset(name.partition(".")[0] for each in changes for name in each)
+    with located(file, ablation.study, INLINE if inline else (), changed):
+        yield
+
+
+def _file_of(study: str, path: Path) -> Path:
+    own = path.parent / study
+    return own if is_file(own) else find_study(study)
 
 
 def ablate(

@@ -50,6 +50,7 @@ def ablate(
     """
     from codesign.ablation import ablate as run
     from codesign.ablation import load_ablation
+    from codesign.ablation.driver import located_study
     from codesign.ablation.journal import Journal
     from codesign.cli.progress import progress_bars
     from codesign.errors import InterruptedStudyError, UsageError
@@ -65,7 +66,7 @@ def ablate(
     if journal is not None and not resume:
         journal.clear()
     try:
-        with progress_bars() as progress:
+        with located_study(ablation, spec), progress_bars() as progress:
             result = run(
                 spec, folder=folder, journal=journal, workers=workers, cluster=cluster,
                 progress=progress,

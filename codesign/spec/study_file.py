@@ -107,7 +107,12 @@ def _draft(written: str, rename: Callable[[str], str]) -> str:
 
 
 @contextmanager
-def located(path: Path | None, study: Study, under: Location = ()) -> Iterator[None]:
+def located(
+    path: Path | None,
+    study: Study,
+    under: Location = (),
+    changed: frozenset[str | int] = frozenset(),
+) -> Iterator[None]:
     """Put file, line and column before complaints about fields that are as the file has them.
 
     Parameters
@@ -118,11 +123,15 @@ def located(path: Path | None, study: Study, under: Location = ()) -> Iterator[N
         What is worked with: flags and ablations change fields of the file's.
     under : tuple, optional
         Where in the file the study stands.
+    changed : set of str
+        Fields that are not as the file has them, whatever the study says.
     """
     try:
         yield
     except UsageError as error:
-        if path is None or not error.at or not _as_in(path, study, error.at, under):
+        if path is None or not error.at or error.at[0] in changed:
+            raise
+        if not _as_in(path, study, error.at, under):
             raise
         found = type(error)(f"{place_in(path, (*under, *error.at))}: {error}")
         found.at = None

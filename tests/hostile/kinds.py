@@ -5,6 +5,7 @@ its tables, a calibration to a prediction with it. What it returns is written as
 that NaN and infinities are faults wherever they come from.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.profile import calibrate_profile
 from codesign.calibration.quality_section import calibrate_quality
 from codesign.calibration.routing import calibrate_routing
+from codesign.cli.options import build_study
 from codesign.designs import Designs
 from codesign.export.handover import Handover
 from codesign.export.served import load_served
@@ -46,6 +48,11 @@ from tests.hostile.mutations import as_json, as_yaml, mutated, spoiled
 Write = Callable[[Any], bytes]
 Read = Callable[[Path, Random], object]
 SHOWN_DRAFTS: Final = 3
+POSITIVE: Final = (
+    "step_time_decode_s", "step_time_verify_s", "tpot_s", "sd_tpot_s", "acceptance_length",
+    "sd_speedup", "tokens_per_s", "memory_bytes_per_gpu", "total_params", "active_params",
+)  # fmt: skip
+"""Figures that are numbers above zero, whatever was asked."""
 QUESTION: Final = {"hardware": "h100", "workload": {"target_batch_size": 8}}
 
 
@@ -106,12 +113,36 @@ def _predicted(study: Study, folder: Path | None = None) -> object:
 
 
 def _rows(prediction: Prediction) -> object:
-    return prediction_rows(prediction), list(prediction.scenario.assumptions)
+    """A prediction as it is printed, where NaN and infinities have become nothing."""
+    rows = prediction_rows(prediction)
+    for row in rows:
+        for name in POSITIVE:
+            if row[name] is None or row[name] <= 0:
+                raise ArithmeticError(f"{name} is {row[name]}")
+    return rows, list(prediction.scenario.assumptions)
 
 
 def _finite(values: Any) -> None:
     if not np.all(np.isfinite(values)):
         raise ArithmeticError(f"not finite: {values}")
+
+
+def _flags(path: Path, _: Random) -> object:
+    """Options as a shell hands them over: whole numbers where the parser wants them, else text."""
+    try:
+        given = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return None
+    flags: dict[str, Any] = {"study": None}
+    for name, value in given.items() if isinstance(given, dict) else ():
+        known = samples.FLAGS.get(name)
+        if isinstance(known, list):
+            flags[name] = [str(item) for item in (value if isinstance(value, list) else [value])]
+        elif isinstance(known, int) and isinstance(value, int | float):
+            flags[name] = int(value) if abs(value) < 1e300 else None
+        elif isinstance(known, str) and value is not None:
+            flags[name] = str(value)
+    return _predicted(build_study(flags))
 
 
 def _study(path: Path, _: Random) -> object:
@@ -192,6 +223,7 @@ def _both(documents: Sequence[Any]) -> Callable[[], Sequence[Any]]:
 KINDS: Final[dict[str, Kind]] = {
     kind.name: kind
     for kind in (
+        Kind("flags", lambda: (samples.FLAGS,), _flags, (2, 4)),
         Kind("study", lambda: samples.STUDIES, _study, (2, 4), as_yaml, ".yaml"),
         Kind("hardware", lambda: samples.HARDWARE, _hardware, (2,), as_yaml, ".yaml"),
         Kind("architecture", lambda: samples.ARCHITECTURES, _architecture, (2,), as_yaml, ".yaml"),

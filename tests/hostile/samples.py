@@ -146,6 +146,20 @@ INFERENCEX: Final[Document] = {
     "mean_intvty": 80.0, "spec_decoding": "none",
 }  # fmt: skip
 
+FLAGS: Final[Document] = {
+    "target_bs": "8:0.3,32:0.7", "hw": "h100", "arch": "qwen3-30b-a3b", "context": 512,
+    "set_": ["hidden_size=2048", "top_k=6"], "gpus": 2, "tp": 2, "ep": 1, "attention_dp": False,
+    "dtype": "fp8", "backend": "vllm", "routing": "own", "draft": "fraction:0.05,parallel",
+    "acceptance": "decay:.76,.965", "host_time": "1 ms", "sd_overhead": "0.5 ms",
+    "price": "2 USD/h", "train_tokens": "15T", "draft_tokens": "0:3", "experts": "64:128:64",
+    "top_k": "1:8:x2", "shared_experts": "0", "expert_width": "iso_active", "fix": "top_k",
+    "axis": ["layers=24,48", "drafts=mtp@constant:.8", "expert_dtype=fp8,bf16"],
+    "objective": ["sd_tpot:minimize:q95", "cost"], "seed": 1, "draws": 2, "trials": 4,
+    "constraint": ["total_params<=1.1x", "sd_tpot<=10 ms", "top_k<=8"],
+    "no_constraint": ["quality", "memory"], "engine": "exact", "sampler": "qmc",
+}  # fmt: skip
+"""What options of `optimize` are given, by their names in the code."""
+
 STUDIES: Final[tuple[Document, ...]] = (
     SMALL, SMALL,
     *(yaml.safe_load(path.read_text("utf-8")) for path in sorted(studies_folder().glob("*.yaml"))),

@@ -67,6 +67,33 @@ def test_what_a_flag_says_is_in_no_file() -> None:
     assert found.startswith("constraint tpot: unknown unit")
 
 
+ABLATION = "design: reference\nterms: [draft_cost]\n"
+
+
+def test_the_study_in_an_ablation_has_its_place() -> None:
+    study = "  hardware: h100\n  workload: {target_batch_size: 8}\n  constraints: {memry: true}\n"
+    Path("a.yaml").write_text(f"terms: [draft_cost]\ndesign: hold\nstudy:\n{study}")
+    done = run("ablate", "a.yaml")
+    assert done.status == 2
+    assert done.err.startswith("error: a.yaml:6:17: unknown constraint 'memry'")
+
+
+def test_the_study_beside_an_ablation_has_its_place() -> None:
+    Path("studies/s.yaml").write_text(MINIMAL + "reference: qwen9\n")
+    Path("studies/a.yaml").write_text(f"{ABLATION}study: s.yaml\n")
+    done = run("ablate", "studies/a.yaml")
+    assert done.status == 2
+    assert done.err.startswith("error: studies/s.yaml:3:12: unknown architecture 'qwen9'")
+
+
+def test_what_an_ablation_changes_is_not_looked_for_in_the_study() -> None:
+    Path("studies/s.yaml").write_text(MINIMAL + "reference: qwen3-30b-a3b\n")
+    Path("a.yaml").write_text(f"{ABLATION}study: studies/s.yaml\noverrides: {{reference: q9}}\n")
+    done = run("ablate", "a.yaml")
+    assert done.status == 2
+    assert done.err.startswith("error: unknown architecture 'q9'")
+
+
 def test_files_lie_beside_the_study(folder: Path) -> None:
     (folder / "gpu.yaml").write_text(starter_text("hardware"))
     path = folder / "s.yaml"
