@@ -186,20 +186,42 @@ def open_pool(workers: int = 1, cluster: str | None = None) -> Iterator[Pool]:
 
 
 def _processes(workers: int) -> Executor:
-    """Start all processes now, while the environment they inherit allows one thread each."""
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _obey_the_driver)
+    """Start all processes now, while what they inherit is as they need it."""
+    with _one_thread(), _out_of_reach():
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), _obey_the_driver)
+        for _ in range(workers):
+            pool.submit(int)
+    return pool
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
     before = {name: os.environ.get(name) for name in ONE_THREAD}
     os.environ.update(ONE_THREAD)
     try:
-        for _ in range(workers):
-            pool.submit(int)
+        yield
     finally:
         for name, value in before.items():
             if value is None:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-    return pool
+
+
+@contextmanager
+def _out_of_reach() -> Iterator[None]:
+    """A terminal that is closed tells all its processes: only the one that drives may hear it.
+
+    Python's own, which looks after what processes share, would die of it and complain.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _obey_the_driver() -> None:

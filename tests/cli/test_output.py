@@ -114,18 +114,20 @@ def wait_for(happened: Callable[[], bool]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_every_request_to_stop_is_as_ctrl_c(number: signal.Signals, tmp_path: Path) -> None:
+    """Terminals and batch systems ask all processes of a command at once."""
     journal = tmp_path / "study.journal"
-    arguments = ["--engine", "optuna", "--trials", "4000", "--out", str(tmp_path)]
+    arguments = ["--engine", "optuna", "--trials", "4000", "--workers", "2", "--out", str(tmp_path)]
     with subprocess.Popen(
-        [*MAIN, *QUESTION, *arguments], stderr=subprocess.PIPE, text=True
+        [*MAIN, *QUESTION, *arguments], stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as process:
         wait_for(lambda: journal.exists() and journal.stat().st_size > 20_000)
-        process.send_signal(number)
+        os.killpg(process.pid, number)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert "--resume continues" in errors
+    assert "Traceback" not in errors
 
 
 @pytest.mark.slow
