@@ -447,6 +447,16 @@ def test_one_rank_has_everything() -> None:
     assert together.token_slots[0] == pytest.approx(load.token_slots, rel=1e-12)
 
 
+def test_no_rank_holds_a_part_of_an_expert() -> None:
+    # 8 experts over 64 ranks: eight of them hold one; it was an eighth each.
+    few = busiest_rank(8, 2, 32, 4, GENERIC_ROUTER, 64)
+    even = busiest_rank(8, 2, 32, 4, GENERIC_ROUTER, 8)
+    assert (few.unique_experts, few.token_slots) == (even.unique_experts, even.token_slots)
+    uneven = busiest_rank(100, 8, 4096, 4, GENERIC_ROUTER, 8)
+    assert uneven.unique_experts == pytest.approx(13, rel=0.01)
+    assert uneven.token_slots >= 13 / 100 * 4096 * 4 * 8
+
+
 def test_a_dense_model_is_spread_evenly() -> None:
     load = busiest_rank(64, 64, 16, 4, GENERIC_ROUTER, 8)
     assert load.unique_experts == pytest.approx(8)
