@@ -76,7 +76,9 @@ def _weights(parameters: DesignParameters, replica: Replica, embeddings: bool = 
     precision, counts = replica.precision, count_parameters(parameters.reference)
     size = {name: BYTES_PER_ELEMENT[precision.of(name)]
             for name in ("routed_experts", "shared_experts", "attention", "dense")}  # fmt: skip
-    routed = parameters.routed * (size["routed_experts"] / replica.gpus)
+    experts = parameters.designs.experts
+    uneven = replica.experts_here(experts) * replica.expert_parallel / experts
+    routed = parameters.routed * (size["routed_experts"] / replica.gpus) * uneven
     shared = parameters.shared * (size["shared_experts"] / replica.tensor_parallel)
     router = parameters.router * BYTES_PER_ELEMENT[precision.embeddings]
     unquantised = BYTES_PER_ELEMENT[precision.embeddings]

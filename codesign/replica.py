@@ -70,6 +70,10 @@ class Replica:
         """Return how many of a replica's sequences the group that has most attends to, ⌈B/dp⌉."""
         return np.asarray(np.ceil(sequences / np.float64(self.data_parallel)))
 
+    def experts_here(self, experts: ArrayLike) -> FloatArray:
+        """Return how many of a layer's experts the rank that has most holds, ⌈N/ep⌉."""
+        return np.asarray(np.ceil(experts / np.float64(self.expert_parallel)))
+
     @property
     def expert_tensor_parallel(self) -> int:
         """GPUs that one routed expert is cut over."""

@@ -52,6 +52,15 @@ def test_b08_kimi_k2_expert_parallel() -> None:
     assert float(found.weights.item()) / GB == pytest.approx(138.6, abs=0.05)
 
 
+def test_the_fullest_rank_has_the_experts_that_are_left_over() -> None:
+    # 8 experts over 64 ranks: a whole one on eight of them.
+    few, even = (
+        footprint(one_byte("mixtral-8x7b"), gpus, tensor_parallel=1, expert_parallel=gpus)
+        for gpus in (64, 8)
+    )
+    assert float(few.weights.item()) == float(even.weights.item())
+
+
 def test_b08_kimi_k2_tensor_parallel() -> None:
     # Case B08: tp 8, ep 1: 128.3 GB + norms and router, which are not divided.
     found = footprint(one_byte("kimi-k2"), 8, tensor_parallel=8)

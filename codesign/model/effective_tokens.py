@@ -81,7 +81,7 @@ def effective_tokens(
     window, which is within .1 % of the autoregressive chain for the generic router and .4 % for
     r_w(4) = .71, q <= 17 (one mean correlation for all pairs: 1.1 and 2.7 %, always too many).
     Interpolation and quadrature together err by less than 3e-4 for published routers, and by less
-    than 2e-3 for popularity .6, skew .3 or decay .8 (N to 4096, B to 65,536, q to 65); by less
+    than 2e-3 for popularity .6, skew .3 or decay .8, q to 17 (N to 4096, B to 65,536); by less
     than 3e-3 for k/N below 2e-4.
     """
     pairs, pair = _distinct(threshold, share)

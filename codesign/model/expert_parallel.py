@@ -47,7 +47,8 @@ def busiest_rank(
         B sequences of q consecutive tokens, of all ranks together [sequence], [token].
     router : RouterParameters
     ranks : array_like of int
-        ep, which divides N; one rank has everything [-].
+        ep; one rank has everything. Where it does not divide N, ranks hold ⌈N/ep⌉ experts and those
+        that are left over count as a part of one [-].
 
     Returns
     -------
@@ -67,6 +68,7 @@ def busiest_rank(
     4 experts per rank and 40 % with 2. With one expert per rank slots are within 11 %.
     """
     experts, tokens = np.asarray(experts, dtype=np.float64), np.asarray(batch_size) * window
+    ranks = experts / np.ceil(experts / ranks)
     unique = unique_experts(experts, top_k, batch_size, window, router)
     if np.all(np.equal(ranks, 1)):
         return RankLoad(unique, np.asarray(tokens * top_k, dtype=np.float64))

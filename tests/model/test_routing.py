@@ -308,6 +308,22 @@ def test_more_sequences_and_longer_windows_load_more(
     assert np.diff(unique, axis=1).min() >= -1e-9 * design[0]
 
 
+@given(correlation=st.floats(0, 0.72), batch_size=st.integers(1, 65_536), window=st.integers(1, 17))
+@settings(max_examples=4, deadline=None)
+def test_unique_experts_grow_with_both_sizes_and_fall_with_correlation(
+    correlation: float, batch_size: int, window: int
+) -> None:
+    router = router_from_window_correlation(correlation)
+    experts = np.unique(np.rint(2 ** np.arange(4, 14, 0.25)))  # beyond both tables' ends
+    sizes = np.array([1, 2, 8, 15, 16])
+    unique = unique_experts(experts[:, None], sizes, batch_size, window, router)
+    slack = 1e-6 * unique.max()
+    assert np.diff(unique, axis=0).min() >= -slack
+    assert np.diff(unique, axis=1).min() >= -slack
+    less = unique_experts(experts[:, None], sizes, batch_size, window, router.scaled(0.7))
+    assert (less - unique).min() >= -slack
+
+
 @given(experts=st.integers(2, 512), low=st.floats(0, 1), high=st.floats(0, 1))
 def test_overlap_grows_with_correlation(experts: int, low: float, high: float) -> None:
     top_k = np.arange(1, experts + 1)
@@ -429,6 +445,16 @@ def test_one_rank_has_everything() -> None:
     together = busiest_rank(128, 8, 32, 4, GENERIC_ROUTER, np.array([1, 2]))
     assert together.unique_experts[0] == pytest.approx(load.unique_experts, rel=1e-12)
     assert together.token_slots[0] == pytest.approx(load.token_slots, rel=1e-12)
+
+
+def test_no_rank_holds_a_part_of_an_expert() -> None:
+    # 8 experts over 64 ranks: eight of them hold one; it was an eighth each.
+    few = busiest_rank(8, 2, 32, 4, GENERIC_ROUTER, 64)
+    even = busiest_rank(8, 2, 32, 4, GENERIC_ROUTER, 8)
+    assert (few.unique_experts, few.token_slots) == (even.unique_experts, even.token_slots)
+    uneven = busiest_rank(100, 8, 4096, 4, GENERIC_ROUTER, 8)
+    assert uneven.unique_experts == pytest.approx(13, rel=0.01)
+    assert uneven.token_slots >= 13 / 100 * 4096 * 4 * 8
 
 
 def test_a_dense_model_is_spread_evenly() -> None:

@@ -112,9 +112,12 @@ class Twin:
 
     @cached_property
     def weights(self) -> Any:
-        return self._weights(self.counts, self.scenario.replica.precision, True)
+        precision = self.scenario.replica.precision
+        return self._weights(self.counts, self.design, precision, True)
 
-    def _weights(self, found: Counts, precision: Precision, embeddings: bool) -> Any:
+    def _weights(
+        self, found: Counts, design: Design, precision: Precision, embeddings: bool
+    ) -> Any:
         replica = self.scenario.replica
         plain = size(precision.embeddings)
         cut = found.shared * size(dtype_of(precision, "shared_experts"))
@@ -124,8 +127,10 @@ class Twin:
         whole = (found.router + found.norm + found.other) * plain
         whole += found.latent * size(dtype_of(precision, "dense"))
         routed = found.routed * size(dtype_of(precision, "routed_experts"))
+        held = Exactly.mpf(-(-design.experts // replica.expert_parallel)) / design.experts
+        over = replica.gpus // replica.expert_parallel
         return (
-            Exactly.mpf(routed) / replica.gpus + Exactly.mpf(cut) / replica.tensor_parallel + whole
+            Exactly.mpf(routed) * held / over + Exactly.mpf(cut) / replica.tensor_parallel + whole
         )
 
     def _caches(self, model: Architecture, precision: Precision) -> Any:
@@ -146,7 +151,8 @@ class Twin:
             return Exactly.mpf(0)
         model, design, precision = self.draft_model
         found = counts(model, design.experts, design.shared_experts, design.expert_width)
-        return self._weights(found, precision, self.scenario.drafting.draft.kind != "mtp")
+        own = self.scenario.drafting.draft.kind != "mtp"
+        return self._weights(found, design, precision, own)
 
     @cached_property
     def caches(self) -> Any:

@@ -275,15 +275,17 @@ class Load(NamedTuple):
 
 
 def busiest(
-    experts: int, top_k: int, batch: int, window: int, router: Router, ranks: int, unique_of: Unique
+    experts: int, top_k: int, batch: int, window: int, router: Router, ranks: Any, unique_of: Unique
 ) -> Load:
     """Busiest of the ranks that share the experts, from beta-binomial moments."""
     tokens, loaded = batch * window, unique_of(experts, top_k, batch, window, router)
-    if ranks == 1:
+    most_held = -(-experts // ranks)
+    if most_held == experts:
         return Load(loaded, tokens * top_k)
     share = Exactly.mpf(top_k) / experts
     alike = _alike(experts, top_k, batch, window, router, unique_of)
-    held = Exactly.mpf(experts) / ranks
+    held = Exactly.mpf(most_held)
+    ranks = experts / held
     most = _maximum(loaded / Exactly.mpf(experts), 0, 1, experts, ranks)
     spread = Exactly.mpf(experts) / max(experts - 1, 1) * (largest_of(ranks)[0] / 2) ** 2
     if held * (1 - loaded / Exactly.mpf(experts)) <= spread:
@@ -311,7 +313,7 @@ def _alike(
     return max(both - share, 0) / (1 - share) if share < 1 else 0
 
 
-def _maximum(probability: Any, alike: Any, draws: int, experts: int, ranks: int) -> Any:
+def _maximum(probability: Any, alike: Any, draws: int, experts: int, ranks: Any) -> Any:
     """Expected largest of the ranks' counts: mean + sd [m1 + skewness/6 (m2 - 1)]."""
     held = Exactly.mpf(experts) / ranks
     variance = draws * probability * (1 - probability) * (1 + (draws - 1) * alike)
@@ -323,7 +325,7 @@ def _maximum(probability: Any, alike: Any, draws: int, experts: int, ranks: int)
 
 
 @cache
-def largest_of(ranks: int) -> tuple[Any, Any]:
+def largest_of(ranks: Any) -> tuple[Any, Any]:
     """First two moments of the largest of so many standard normals."""
 
     def density(x: Any) -> Any:

@@ -63,7 +63,7 @@ def test_the_twin_has_every_figure() -> None:
     assert {*FIGURES} > ELSEWHERE | AXES
 
 
-@examples(50)
+@examples(30)
 @given(questions())
 def test_a_random_question(question: Question) -> None:
     assert_same(question, CLOSED_FORM, unique_of=tabulated)
@@ -101,7 +101,7 @@ HOW = [(1, "tp"), (1024, "tp"), (1024, "ep"), (1024, "dp"), (1024, "dp, tp exper
 def test_corners(arch: str, gpus: int, how: str) -> None:
     designs = [(1, 1, 0), (4096, 1, 0), (4096, 4096, 0), (4096, 8, 64), (1, 1, 64)]
     corners = list(product(designs, (1, 65_536), (0, 64), (0, 10_000_000), ("eagle", "mtp")))
-    some = random.Random(f"{arch} {gpus} {how}").sample(corners, min(6 * FACTOR, len(corners)))
+    some = random.Random(f"{arch} {gpus} {how}").sample(corners, min(4 * FACTOR, len(corners)))
     for (experts, top_k, shared), batch, drafted, context, draft in some:
         scenario = corner(arch, gpus, how, context, draft)
         sizes = (experts, top_k, shared, drafted, 768)
