@@ -216,6 +216,8 @@ def _confidence(result: Record) -> Sentence:
         cell(result, "stability", "best_is_optimal", unit="share", digits=2),
     )  # fmt: skip
     information = result["value_of_information"]
+    if any(row["input"] == "acceptance_rate" for row in information or ()):
+        parts = (*parts, "; acceptance is assumed, not measured")
     if information and information[0]["value"] > WORTH_NOTHING:
         worth = cell(result, "value_of_information", 0, "value", unit="gain", digits=2)
         name = input_label(information[0]["input"])

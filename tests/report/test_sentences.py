@@ -107,7 +107,7 @@ def test_three_reasons_from_the_figures(result: Record) -> None:
     assert f"in the time of {best['cycle_ratio']:#.3g} decode steps" in mechanism
     assert obstacle.startswith("It stops at the limit on quality")
     assert confidence.startswith("This expert shape is best in ")
-    assert "measure first: " in confidence
+    assert "acceptance is assumed, not measured; measure first: " in confidence
 
 
 def test_reasons_where_nothing_stands_in_the_way(result: Record) -> None:
