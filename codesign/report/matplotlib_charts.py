@@ -172,4 +172,4 @@ def _scales(axes: "Axes", chart: Chart) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if len(axes.get_legend_handles_labels()[1]) > 1:
-        axes.legend(fontsize=8, frameon=False, loc="upper left")
+        axes.legend(fontsize=8, framealpha=0.8, edgecolor="none", loc="best")  # never on the curves
