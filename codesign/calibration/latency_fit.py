@@ -191,10 +191,11 @@ def _errors(
     squared = 1 + (residuals / (ROBUST * scale)) ** 2
     influence, slope = residuals / np.sqrt(squared), squared**-1.5
     variance = float(np.sum(influence**2)) / freedom / float(np.mean(slope)) ** 2
-    covariance = variance * np.linalg.pinv(slopes[:, free].T @ slopes[:, free])
-    errors[free] = np.sqrt(np.diag(covariance))
-    size = errors[free]
-    correlations[np.ix_(free, free)] = covariance / np.outer(size, size)
+    inverse = np.linalg.pinv(slopes[:, free].T @ slopes[:, free])
+    size = np.sqrt(np.diag(inverse))
+    errors[free] = np.sqrt(variance) * size
+    # Not from the covariance: it vanishes where the points are met exactly.
+    correlations[np.ix_(free, free)] = inverse / np.outer(size, size)
     return errors, correlations
 
 
