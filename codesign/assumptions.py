@@ -10,7 +10,7 @@ from codesign.calibrated import (
     routing_origin,
 )
 from codesign.model.quality import ENSEMBLE
-from codesign.prediction import Scenario
+from codesign.scenario import Scenario
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
 from codesign.spec.study import Study, WidthPolicy
 

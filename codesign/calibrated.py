@@ -8,8 +8,8 @@ from codesign.calibration.file import load_calibration
 from codesign.calibration.router.apply import calibrated_router
 from codesign.errors import UsageError
 from codesign.model.routing import RouterParameters
-from codesign.prediction import Scenario
 from codesign.replica import Replica
+from codesign.scenario import Scenario
 from codesign.spec.calibration import AcceptanceSection, Calibration
 from codesign.spec.draft import DEFAULT_ACCEPTANCE, Acceptance
 from codesign.spec.hardware import Deployment

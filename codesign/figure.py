@@ -91,8 +91,13 @@ def figure(
 
 
 def figures_of(kind: type) -> dict[str, Figure]:
-    """Return the figures of a class by name, in the order they are written."""
-    return {name: value for name, value in vars(kind).items() if isinstance(value, Figure)}
+    """Return the figures of a class by name, in the order they are written, its bases' first."""
+    return {
+        name: value
+        for part in reversed(kind.__mro__)
+        for name, value in vars(part).items()
+        if isinstance(value, Figure)
+    }
 
 
 def find_figure(kind: type, name: str) -> Figure:

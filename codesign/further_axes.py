@@ -8,7 +8,7 @@ from typing import Any, Final
 from codesign.constraints import make_constraints
 from codesign.errors import UsageError, field
 from codesign.objectives import Objective, make_objective
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.search.problem import Problem
 from codesign.search.space import DesignSpace
 from codesign.search.variants import Setting, Settings, Variants

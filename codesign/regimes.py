@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from codesign.designs import Designs
-from codesign.prediction import Scenario, predict
+from codesign.prediction import predict
+from codesign.scenario import Scenario
 
 LARGEST_BATCH = 4096
 POINTS_PER_DOUBLING = 8

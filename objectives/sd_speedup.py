@@ -5,7 +5,8 @@ import numpy as np
 from codesign.model.acceptance import acceptance_length
 from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective
-from codesign.prediction import Prediction, Scenario
+from codesign.prediction import Prediction
+from codesign.scenario import Scenario
 
 
 class SpeculativeSpeedup(Objective):

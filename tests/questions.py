@@ -3,8 +3,8 @@
 from functools import cache
 from typing import Any
 
-from codesign.prediction import Scenario
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
+from codesign.scenario import Scenario
 from codesign.spec.study import Study
 
 

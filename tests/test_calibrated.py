@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from codesign.calibration.file import save_section
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.calibration import AcceptanceSection, RoutingSection
 from codesign.spec.study import Study
 from codesign.uncertainty.draws import draw_scenarios

@@ -8,7 +8,8 @@ from codesign.architectures.counting import count_parameters
 from codesign.designs import Designs
 from codesign.draft_model import DRAFT_VOCABULARY, eagle_layer, prediction_layer
 from codesign.model.arrays import FloatArray
-from codesign.prediction import Scenario, predict
+from codesign.prediction import predict
+from codesign.scenario import Scenario
 from tests.questions import make_scenario, scenario_of
 
 

@@ -11,7 +11,7 @@ from codesign.designs import Designs
 from codesign.forward_pass import ForwardPass
 from codesign.model.arrays import FloatArray
 from codesign.model.roofline import Cost, total_seconds
-from codesign.prediction import Scenario
+from codesign.scenario import Scenario
 from tests.questions import scenario_of
 from tests.shared_data import SHARED, needs_shared
 

@@ -17,7 +17,8 @@ from codesign.figure import figures_of, find_figure
 from codesign.model.arrays import FloatArray
 from codesign.model.routing import GENERIC_ROUTER
 from codesign.parameter_counts import DesignParameters
-from codesign.prediction import FIGURES, Prediction, Scenario, predict
+from codesign.prediction import FIGURES, Prediction, predict
+from codesign.scenario import Scenario
 from codesign.spec.architecture import Architecture
 from tests.questions import make_scenario, scenario_of
 

@@ -10,7 +10,7 @@ from codesign.designs import Designs
 from codesign.errors import UsageError
 from codesign.model.routing import GENERIC_ROUTER, RouterParameters, window_correlation
 from codesign.prediction import predict
-from codesign.scenario import build_scenario, changed, router_of, survival_of
+from codesign.resolve import build_scenario, changed, router_of, survival_of
 from codesign.spec.draft import Acceptance
 from codesign.spec.study import Study
 from tests.questions import make_scenario, make_study

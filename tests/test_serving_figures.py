@@ -11,7 +11,7 @@ from codesign.errors import UsageError
 from codesign.model.acceptance import constant_survival
 from codesign.model.speedup import request_spread
 from codesign.prediction import Prediction, predict
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.study import Study
 
 

@@ -16,9 +16,10 @@ from codesign.designs import Designs
 from codesign.errors import InfeasibleError, UsageError
 from codesign.figure import find_figure
 from codesign.objectives import make_objective
-from codesign.prediction import Prediction, Scenario, predict
+from codesign.prediction import Prediction, predict
 from codesign.records import Record, plain
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
+from codesign.scenario import Scenario
 from codesign.search.enumerate import enumerate_space
 from codesign.search.problem import Problem, best_reference
 from codesign.search.space import DesignSpace

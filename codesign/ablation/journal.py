@@ -13,7 +13,7 @@ from codesign.ablation.evaluation import Plan
 from codesign.errors import DataError
 from codesign.paths import is_file, read_whole
 from codesign.records import Record
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.study import Study
 from codesign.whole_file import append_line, cut_half_line, lock_file, unwritable
 

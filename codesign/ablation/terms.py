@@ -9,7 +9,7 @@ from codesign.draft_model import Drafting
 from codesign.model.communication import Interconnect
 from codesign.model.roofline import Kernel
 from codesign.model.routing import RouterParameters
-from codesign.prediction import Scenario
+from codesign.scenario import Scenario
 from codesign.spec.ablation import TermName
 from codesign.spec.draft import Draft
 

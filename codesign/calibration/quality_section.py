@@ -9,11 +9,12 @@ import pandas as pd
 from codesign.calibration.detect import read_files
 from codesign.calibration.options import CalibrationOptions
 from codesign.calibration.quality import fit_effective_parameters
+from codesign.model.arrays import NORMAL_95
 from codesign.model.quality import Interval
 from codesign.spec.calibration import QualitySection
 from codesign.spec.section import Parameter, Residual, Table
 
-STANDARD_ERRORS: Final = 2 * 1.6449
+STANDARD_ERRORS: Final = 2 * NORMAL_95
 """Width of a 90 % interval of a normal variable, in standard errors."""
 
 

@@ -25,7 +25,7 @@ def predict(
     from codesign.designs import Designs
     from codesign.prediction import predict as predict_designs
     from codesign.report.prediction_tables import render_prediction
-    from codesign.scenario import build_scenario
+    from codesign.resolve import build_scenario
     from codesign.spec.study_file import located
 
     sizes = axis_option("--target-bs", flags["target_bs"], least=1)

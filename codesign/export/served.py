@@ -11,9 +11,9 @@ from codesign.errors import DataError, UsageError
 from codesign.further_axes import make_variants, varied
 from codesign.objectives import make_objective
 from codesign.paths import exists, is_file, is_folder
-from codesign.prediction import Scenario
 from codesign.records import Record
-from codesign.scenario import build_scenario, changed
+from codesign.resolve import build_scenario, changed
+from codesign.scenario import Scenario
 from codesign.search.problem import best_reference
 from codesign.search.space import DesignSpace
 from codesign.search.variants import Settings

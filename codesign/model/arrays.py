@@ -1,13 +1,17 @@
-"""The array type of the model: one design and ten million go through the same functions."""
+"""The array types of the model, which one design and ten million share, and its arithmetic."""
 
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 FloatArray: TypeAlias = NDArray[np.float64]
 ArrayLike: TypeAlias = NDArray[Any] | float | int
 """Scalar or array; arguments broadcast against each other."""
+
+NORMAL_95: Final = float(ndtri(0.95))
+"""Standard normal quantile at 95 %."""
 
 
 def matrix_product(rows: FloatArray, columns: FloatArray) -> FloatArray:

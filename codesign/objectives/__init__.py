@@ -11,8 +11,9 @@ from typing import Literal, get_args
 from codesign.errors import UsageError, did_you_mean
 from codesign.figure import find_figure
 from codesign.model.arrays import FloatArray
-from codesign.prediction import FIGURES, Prediction, Scenario
+from codesign.prediction import FIGURES, Prediction
 from codesign.registry import Registry, extend_with_checkout
+from codesign.scenario import Scenario
 from codesign.spec.study import ObjectiveChoice
 
 __all__ = ["Objective", "list_objectives", "make_objective", "objective_class"]

@@ -8,7 +8,8 @@ import numpy as np
 from codesign.designs import Designs
 from codesign.model.routing import window_correlation
 from codesign.objectives import Objective
-from codesign.prediction import Scenario, predict
+from codesign.prediction import predict
+from codesign.scenario import Scenario
 from codesign.search.problem import objective_values
 from codesign.uncertainty.draws import drawn
 from codesign.uncertainty.inputs import PUBLISHED_WINDOW

@@ -13,8 +13,9 @@ from codesign.designs import Designs
 from codesign.errors import UsageError
 from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective
-from codesign.prediction import Prediction, Scenario, predict
+from codesign.prediction import Prediction, predict
 from codesign.registry import contained
+from codesign.scenario import Scenario
 from codesign.search.space import DesignSpace
 from codesign.uncertainty.draws import NO_DRAWS, Draws
 from codesign.uncertainty.statistics import statistic

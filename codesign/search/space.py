@@ -11,7 +11,7 @@ from codesign.errors import UsageError
 from codesign.model.arrays import FloatArray
 from codesign.model.expert_width import rounded_width
 from codesign.parameter_counts import inner_size, sharing_experts
-from codesign.prediction import Scenario
+from codesign.scenario import Scenario
 from codesign.spec.architecture import Architecture, MixtureOfExperts
 from codesign.spec.study import Space
 

@@ -13,8 +13,8 @@ from scipy.stats import qmc
 from codesign.model.acceptance import decay_survival
 from codesign.model.arrays import FloatArray
 from codesign.model.routing import RouterParameters, mean_decay
-from codesign.prediction import Scenario
 from codesign.replica import Replica
+from codesign.scenario import Scenario
 from codesign.spec.study import Study
 from codesign.uncertainty.inputs import PUBLISHED_WINDOW, UncertainInput, uncertain_inputs
 

@@ -12,7 +12,7 @@ from codesign.calibration.step_constants import in_si
 from codesign.hardware import ResolvedKernel
 from codesign.model.arrays import FloatArray
 from codesign.model.routing import window_correlation
-from codesign.prediction import Scenario
+from codesign.scenario import Scenario
 from codesign.spec.calibration import AcceptanceSection
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
 from codesign.spec.hardware import Deployment, KernelKind

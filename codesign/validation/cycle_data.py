@@ -16,8 +16,9 @@ from scipy.optimize import least_squares
 
 from codesign.designs import Designs
 from codesign.model.arrays import FloatArray
-from codesign.prediction import Prediction, Scenario, predict
-from codesign.scenario import build_scenario
+from codesign.prediction import Prediction, predict
+from codesign.resolve import build_scenario
+from codesign.scenario import Scenario
 from codesign.spec.study import Study
 from codesign.validation.chains import REFERENCES, Chain, read_chains
 from codesign.validation.errors_by_group import GroupErrors

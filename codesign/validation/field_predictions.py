@@ -10,7 +10,7 @@ import numpy as np
 from codesign.designs import Designs
 from codesign.model.speedup import break_even_acceptance
 from codesign.prediction import Prediction, predict
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.study import Study
 from codesign.validation.field_fits import best_length_of_a15
 from codesign.validation.serving_quantities import prediction

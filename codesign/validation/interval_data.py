@@ -8,7 +8,7 @@ import numpy as np
 from codesign.designs import Designs
 from codesign.model.arrays import FloatArray
 from codesign.prediction import predict
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.study import Study
 from codesign.uncertainty.draws import draw_scenarios
 from codesign.validation.chains import REFERENCES, Chain, read_chains

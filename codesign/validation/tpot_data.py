@@ -20,8 +20,9 @@ from codesign.calibration.kernels.rows import groups_of
 from codesign.designs import Designs
 from codesign.hardware.constants import compute_format
 from codesign.model.arrays import FloatArray
-from codesign.prediction import Scenario, predict
-from codesign.scenario import build_scenario
+from codesign.prediction import predict
+from codesign.resolve import build_scenario
+from codesign.scenario import Scenario
 from codesign.spec.study import Study
 from codesign.validation.errors_by_group import GroupErrors
 from codesign.validation.tables import find_table, read_table

@@ -9,8 +9,9 @@ from codesign.ablation.terms import TERMS, without
 from codesign.designs import Designs
 from codesign.model.latent_router import unique_experts
 from codesign.model.routing import unique_experts_uniform
-from codesign.prediction import Prediction, Scenario, predict
-from codesign.scenario import build_scenario
+from codesign.prediction import Prediction, predict
+from codesign.resolve import build_scenario
+from codesign.scenario import Scenario
 from codesign.spec.ablation import TermName
 from codesign.spec.study import Study
 from codesign.uncertainty.draws import draw_scenarios

@@ -13,7 +13,7 @@ from codesign.calibration.step_constants import Constant
 from codesign.calibration.step_coordinates import Coordinates, predicted_points
 from codesign.designs import Designs
 from codesign.prediction import predict
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.hardware import Deployment
 from codesign.spec.study import Study
 from codesign.spec.workload import Workload

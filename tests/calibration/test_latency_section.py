@@ -18,7 +18,7 @@ from codesign.prediction import predict
 from codesign.replica import Replica, resolve_replica
 from codesign.report.calibration_plots import plot_section
 from codesign.report.calibration_tables import render_section
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.hardware import Deployment, KernelKind
 from codesign.spec.measured_times import LatencySection
 from codesign.spec.precision import Dtype

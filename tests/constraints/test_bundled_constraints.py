@@ -15,7 +15,8 @@ from codesign.constraints import (
 )
 from codesign.designs import Designs
 from codesign.errors import UsageError
-from codesign.prediction import Scenario, predict
+from codesign.prediction import predict
+from codesign.scenario import Scenario
 from codesign.spec.study import DEFAULT_CONSTRAINTS, Bound
 from tests.contracts.constraint_contract import ConstraintContract
 from tests.questions import make_scenario

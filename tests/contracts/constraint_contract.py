@@ -12,7 +12,8 @@ import pytest
 from codesign.constraints import Assessment, Constraint
 from codesign.designs import Designs
 from codesign.model.arrays import FloatArray
-from codesign.prediction import Scenario, predict
+from codesign.prediction import predict
+from codesign.scenario import Scenario
 from tests.contracts.objective_contract import MIX, as_list, prediction_of, sample_mesh
 from tests.questions import make_scenario
 

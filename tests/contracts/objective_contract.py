@@ -13,7 +13,8 @@ import pytest
 from codesign.designs import AXES, Designs
 from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective
-from codesign.prediction import Prediction, Scenario, predict
+from codesign.prediction import Prediction, predict
+from codesign.scenario import Scenario
 from tests.questions import make_scenario
 
 MIX = "4:0.25,32:0.75"

@@ -36,7 +36,7 @@ from codesign.report.comparison import Comparison
 from codesign.report.files import read_report
 from codesign.report.history import read_history
 from codesign.report.markdown import comparison_markdown, report_markdown
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.search.storage import open_store
 from codesign.spec.calibration import SectionName
 from codesign.spec.section import Section

@@ -15,8 +15,9 @@ from codesign.architectures import list_architectures
 from codesign.designs import Designs
 from codesign.hardware import list_hardware
 from codesign.model.arrays import FloatArray
-from codesign.prediction import FIGURES, Prediction, Scenario, predict
-from codesign.scenario import build_scenario
+from codesign.prediction import FIGURES, Prediction, predict
+from codesign.resolve import build_scenario
+from codesign.scenario import Scenario
 from codesign.spec.precision import DTYPES
 from codesign.spec.study import Study
 

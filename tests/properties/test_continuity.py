@@ -14,7 +14,7 @@ from codesign.model.latent_router import unique_experts
 from codesign.model.roofline import Kernel, kernel_cost
 from codesign.model.routing import GENERIC_ROUTER, SLOW_DECAY, RouterParameters, mean_decay
 from codesign.model.threshold import threshold, threshold_share
-from codesign.prediction import Scenario
+from codesign.scenario import Scenario
 from tests.properties.any_question import Question, examples, numbers, questions
 
 STEP = 1e-7

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from codesign.designs import Designs
-from codesign.prediction import Prediction, Scenario, predict
-from codesign.scenario import build_scenario
+from codesign.prediction import Prediction, predict
+from codesign.resolve import build_scenario
+from codesign.scenario import Scenario
 from codesign.spec.study import Study
 
 POWERS = tuple(2**exponent for exponent in range(11))

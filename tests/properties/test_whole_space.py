@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codesign.designs import AXES, Designs
-from codesign.prediction import FIGURES, Scenario, predict
+from codesign.prediction import FIGURES, predict
+from codesign.scenario import Scenario
 from tests.properties.any_question import Question, Sizes, examples, numbers, questions, sizes
 
 MAY_BE_ZERO = {

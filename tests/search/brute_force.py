@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from codesign.designs import AXES, Designs
-from codesign.prediction import Prediction, Scenario, predict
-from codesign.scenario import build_scenario
+from codesign.prediction import Prediction, predict
+from codesign.resolve import build_scenario
+from codesign.scenario import Scenario
 from codesign.spec.study import Study
 
 Row = tuple[int, ...]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from codesign.errors import UsageError
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.load import load_spec
 from codesign.spec.study import Study
 from codesign.spec.study_file import anchored, read_study

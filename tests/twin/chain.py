@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from codesign.prediction import Scenario
+from codesign.scenario import Scenario
 from codesign.spec.architecture import Architecture, DenseFeedForward
 from codesign.spec.precision import Precision
 from tests.twin.facts import Counts, counts, dtype_of, mixers, shared_ratio, size

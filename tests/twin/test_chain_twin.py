@@ -13,8 +13,9 @@ from hypothesis import given
 
 from codesign.model.latent_router import unique_experts
 from codesign.model.routing import RouterParameters
-from codesign.prediction import FIGURES, Scenario
-from codesign.scenario import build_scenario
+from codesign.prediction import FIGURES
+from codesign.resolve import build_scenario
+from codesign.scenario import Scenario
 from codesign.spec.study import Study
 from tests.properties.any_question import FACTOR, Question, asked_for, examples, questions
 from tests.twin.chain import Twin

@@ -11,7 +11,7 @@ from codesign.designs import Designs
 from codesign.model.latent_router import unique_experts
 from codesign.model.routing import GENERIC_ROUTER, window_correlation
 from codesign.prediction import predict
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.study import Study
 from codesign.uncertainty.draws import Draws, draw_scenarios, drawn, drawn_router
 from codesign.uncertainty.inputs import factor, normal, triangular

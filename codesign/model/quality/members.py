@@ -11,14 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from codesign.model.arrays import ArrayLike
+from codesign.model.arrays import NORMAL_95, ArrayLike
 from codesign.model.quality import laws
 
 Ranges = Mapping[str, tuple[float, float]]
 """Lowest and highest value of some attributes of `QualityInputs`."""
-
-NORMAL_95 = 1.6449
-"""Standard normal quantile at 95 %."""
 
 
 @dataclass(frozen=True)
