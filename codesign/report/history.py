@@ -49,12 +49,13 @@ def read_history(journal: Path | None, result: Record) -> History | None:
     if journal is None or not journal.is_file():
         return None
     study = _loaded(journal, result["study"]["name"])
-    if study is None:
+    if study is None or not study.directions:
         return None
     from optuna.study import StudyDirection
     from optuna.trial import TrialState
 
-    found = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    found = [trial for trial in complete if trial.values]  # a journal changed by hand may lack them
     trials = sorted(found, key=lambda trial: trial.user_attrs.get(SLOT, trial.number))
     return History(
         [float(trial.values[0]) for trial in trials],

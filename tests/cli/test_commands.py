@@ -172,7 +172,8 @@ def test_flags_override_a_study() -> None:
     assert found["study"]["hardware"] == "h100"
     assert found["study"]["workload"]["target_batch_size"][0]["batch_size"] == 4
     assert found["study"]["workload"]["context"] == 512
-    assert found["best"]["constraints"]["top_k"]["limit"] == 6
+    assert found["best"]["constraints"]["top_k"]["limit"] == 4  # the file's guard stays
+    assert found["best"]["constraints"]["top_k_limit"]["limit"] == 6
     assert "tpot" not in found["best"]["constraints"]
 
 
@@ -400,7 +401,7 @@ def test_init_writes_a_study_equal_to_the_defaults() -> None:
 def test_init_writes_a_profile_that_answers() -> None:
     assert succeed("init", "hardware", "gpu.yaml") == "wrote gpu.yaml\n"
     found = answer("--hw", "gpu.yaml", *POINT)
-    assert found["study"]["hardware"] == "gpu.yaml"
+    assert found["study"]["hardware"] == str(Path("gpu.yaml").absolute())
     assert any("datasheet-only" in line for line in found["assumptions"])
 
 

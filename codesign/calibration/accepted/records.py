@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from codesign.errors import DataError
+from codesign.errors import CalibrationError, DataError
 
 MOST_DRAFT_TOKENS: Final = 1024
 """Far above any draft; what is fitted per position stays small."""
@@ -44,6 +44,8 @@ class AcceptanceRecord:
     ------
     DataError
         If more positions are drafted than in any draft.
+    CalibrationError
+        If none are.
     """
 
     label: str
@@ -59,6 +61,8 @@ class AcceptanceRecord:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.draft_tokens == 0:
+            raise CalibrationError(f"{self.label}: K = 0: speculative decoding was off")
         positions = max(self.draft_tokens or 0, len(self.survival))
         if positions > MOST_DRAFT_TOKENS:
             raise DataError(

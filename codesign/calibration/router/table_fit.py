@@ -103,4 +103,5 @@ def _error(expected: ExpectedRouting, popularity: FloatArray, unique: FloatArray
     slope = (expected.unique(popularity + _CHANGE, flat) - here) / _CHANGE / unique
     residual = here / unique - 1.0
     variance = (residual**2).sum() / (unique.shape[1] - 1)
-    return float(np.sqrt(variance / (slope**2).sum()))
+    information = float((slope**2).sum())
+    return float(np.sqrt(variance / information)) if information > 0 else None
