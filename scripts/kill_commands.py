@@ -256,7 +256,8 @@ def main() -> None:
             while tally.kills < given.kills / len(chosen) and len(tally.faults) < 20:
                 kills = chance.randint(1, 4)
                 torment(arguments(command), root / "out", output, whole, chance, kills, tally)
-            print(f"{name}: {tally.kills} kills", file=sys.stderr, flush=True)
+            seen = f"{tally.kills} kills, {len(tally.faults)} faults"
+            print(f"{name}: {seen}", file=sys.stderr, flush=True)
     show(tallies)
     sys.exit(any(tally.faults for tally in tallies.values()))
 
