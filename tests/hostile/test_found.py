@@ -16,7 +16,7 @@ from codesign.calibration.routing import calibrate_routing
 from codesign.errors import CalibrationError, CodesignError, DataError, UsageError
 from codesign.model.routing import GENERIC_ROUTER
 from codesign.report.history import read_history
-from codesign.scenario import build_scenario
+from codesign.resolve import build_scenario
 from codesign.spec.calibration import Calibration
 from codesign.spec.study import Study
 from tests.calibration.latency_files import vllm_serve
