@@ -33,7 +33,7 @@ OPTION_TYPES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "str": ("text", lambda value: isinstance(value, str)),
 }
 """What an option of an annotated type may be, in words and as a test."""
-SHOWN: Final = ("name", "unit")
+SHOWN: Final = frozenset({"name", "unit"})
 """What every report says of an objective or constraint."""
 ANY: Final[tuple[str, Callable[[Any], bool]]] = ("", lambda value: True)
 
@@ -112,7 +112,7 @@ class Registry(Generic[Kind]):
         for attribute in inspect.get_annotations(self._base):
             if not hasattr(made, attribute):
                 raise UsageError(f"{self._noun} {name}: its class must say what its {attribute} is")
-        for attribute in SHOWN:
+        for attribute in SHOWN & inspect.get_annotations(self._base).keys():
             text = getattr(made, attribute)
             if not isinstance(text, str) or not text or printable(text) != text:
                 raise UsageError(
