@@ -349,7 +349,7 @@ BROKEN_VALUES = [
     ("return prediction.no_such_figure", "mine: AttributeError: "),
     ("return np.full(prediction.designs.shape, np.nan)", "mine: returned NaN or infinity"),
     ("return np.full(prediction.designs.shape, np.inf)", "mine: returned NaN or infinity"),
-    ("return None", "mine: returned NaN or infinity"),
+    ("return None", "mine: returned no number per design"),
     ("return 'fast'", "mine: returned no number per design"),
     ("return prediction.sd_speedup", "mine: returned no number per design"),  # one per batch size
     ("return np.zeros(3)", "mine: returned no number per design"),
