@@ -98,7 +98,7 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text on one line with all that is not seen written out.
+    r"""Return text on one line with all that is not seen written out.
 
     Names come from files. Escape sequences and overrides of the reading direction in them could
     rewrite what a terminal, or a person, reads.
@@ -110,7 +110,13 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(ascii(c)[1:-1] if unicodedata.category(c) in UNSHOWN else c for c in text)
+    return "".join(ascii(c)[1:-1] if _unseen(c) else c for c in text)
+
+
+def _unseen(character: str) -> bool:
+    """Whether a character is not what it seems: control, formatting, another width of space."""
+    category = unicodedata.category(character)
+    return category in UNSHOWN or (category == "Zs" and character != " ")
 
 
 def printable_lines(text: str) -> str:

@@ -31,14 +31,11 @@ from codesign.spec.architecture import Architecture, MixtureOfExperts
 from codesign.spec.draft import Acceptance
 from codesign.spec.hardware import Hardware
 from codesign.spec.load import faulty_places, validation_message
-from codesign.spec.study import RoutingChoice, Study
+from codesign.spec.study import LONGEST_DRAFT, RoutingChoice, Study
 
 DEFAULT_TRAINING_TOKENS: Final = 15e12
 EXPERT_FIELDS: Final = frozenset(MixtureOfExperts.model_fields) - {"layers"}
 MOST_GPUS: Final = 1024
-LONGEST_DRAFT: Final = 10_000
-"""Far above what pays; acceptance is a table over positions."""
-
 QUALITY_DRAWS: Final = 64
 
 

@@ -45,8 +45,9 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> None:
 def whole_file(path: Path) -> Iterator[BufferedWriter]:
     """Give a file beside the target, which takes its place at the end: nobody sees half a file.
 
-    Folders are made. What is beside the target belongs to the process that holds its lock; what a
-    killed process has left there is removed by the next one that writes the same target.
+    Folders are made. A link is replaced, and what it leads to stays: whoever planted it does not
+    choose what is overwritten. What is beside the target belongs to the process that holds its
+    lock; what a killed process has left there is removed by the next one that writes the target.
 
     Raises
     ------
@@ -54,7 +55,11 @@ def whole_file(path: Path) -> Iterator[BufferedWriter]:
         If it cannot be written; the target is as it was, and nothing is left beside it.
     """
     try:
-        with _straight(path) if _is_special(path) else _beside(path.resolve()) as file:
+        with (
+            _straight(path)
+            if _is_special(path)
+            else _beside(path.parent.resolve() / path.name) as file
+        ):
             yield file
     except OSError as error:
         raise unwritable(path, error) from error

@@ -90,11 +90,13 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
     (tmp_path / "link").symlink_to(tmp_path / "file")
     write_whole(tmp_path / "link", "text")
-    assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "file").read_text() == "text"
+    assert not (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "precious"
+    assert (tmp_path / "link").read_text() == "text"
 
 
 def test_a_pipe_is_written_to_not_replaced(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_rows_that_cannot_be_changed_are_one_message(
     def refused(*_: object, **__: object) -> NoReturn:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    (tmp_path / "rows.jsonl").touch()
+    (tmp_path / "rows.jsonl").write_text('{"key": "half a li')
     monkeypatch.setattr(what, refused)
     done = run("ablate", NAME, "--out", str(tmp_path), *resume)
     assert (done.status, done.out) == (2, "")

@@ -54,10 +54,12 @@ REFUSED = [
     ("--target-bs 1 --gpus 0", "--gpus: input should be greater than or equal to 1 (0)"),
     ("--target-bs 1 --gpus 8 --tp 3", "tensor_parallel 3 does not divide 8 gpus; set --gpus"),
     ("--target-bs 1 --draft-tokens 100000000",
-     "draft_tokens must be at most 10,000, not 100,000,000"),
+     "--draft-tokens: a draft has at most 1,024 tokens, not 100,000,000 ('100000000')"),
     ("--target-bs 1 --context 10000000",
-     "Qwen3-30B-A3B does not fit 1024 GPUs of h100-sxm at batch size 1 and context 10000000; "
-     "lower them, choose another dtype, or set --gpus with --no-constraint memory"),
+     "Qwen3-30B-A3B does not fit 1024 GPUs of h100-sxm at batch size 1 and context 10000000: "
+     "tensor parallelism cuts a cache over its key-value heads at most; lower batch size or "
+     "context, spread sequences with --attention-dp, choose another dtype, or set --gpus with "
+     "--no-constraint memory"),
     ("--target-bs 1 --sd-overhead 1e308s",
      "--sd-overhead: must be 0, or between 1e-30 and 1e+30 in SI units ('1e308s')"),
     ("--target-bs 1 --set experts=1000000000",

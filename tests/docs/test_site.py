@@ -49,6 +49,6 @@ def test_every_decision_is_listed() -> None:
 def test_a_constraint_of_ones_own_takes_under_ten_lines() -> None:
     """A newcomer with README alone: a file and a study."""
     page = README.read_text(encoding="utf-8")
-    written = re.search(r"<!-- file: half_the_gpu.py -->\n\n```python\n(.*?)```", page, re.DOTALL)
+    written = re.search(r"File `half_the_gpu.py`:\n\n```python\n(.*?)```", page, re.DOTALL)
     assert written is not None
     assert len([line for line in written[1].splitlines() if line.strip()]) < 10

@@ -138,6 +138,8 @@ def _flags(path: Path, _: Random) -> object:
         known = samples.FLAGS.get(name)
         if isinstance(known, list):
             flags[name] = [str(item) for item in (value if isinstance(value, list) else [value])]
+        elif isinstance(known, bool):
+            flags[name] = bool(value)
         elif isinstance(known, int) and isinstance(value, int | float):
             flags[name] = int(value) if abs(value) < 1e300 else None
         elif isinstance(known, str) and value is not None:

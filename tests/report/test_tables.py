@@ -101,7 +101,7 @@ def test_the_terminal_shows_the_same(result: Record) -> None:
     text = render_result(Result(**fields), "table")
     for words in (
         result["verdict"]["text"][:60], "certificate: exact", "SD speedup, expected",
-        "SD speedup: 5 % of draws below", "Constraints, and what each costs", "gains without it",
+        "SD speedup: 5 % of draws below", "Constraints, and what each costs", "loosened by",
         "law by law", "optimal in", "Plateau", "measured by", "interactions",
         "Pareto front", "Assumptions",
     ):  # fmt: skip
