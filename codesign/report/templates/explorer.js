@@ -148,9 +148,16 @@ function explore(data, cloud) {
   const redraw = (close) => Plotly.react(element, traces(), layout(close));
 
   // ---- what is pointed at, what is compared -------------------------------------------------
+  // A dot of the cloud may lie under a marked design: whichever is hit, it goes by its name.
+  const named = new Map(data.marked.kind.flatMap((kind, n) =>
+    kind === "published" ? [] : [[inWords(fromMarked(n).design), n]]));
   function designAt(event) {
     const { curveNumber, pointNumber } = event.points[0];
-    if (curveNumber < groups.length) return fromCloud(groups[curveNumber].points[pointNumber]);
+    if (curveNumber < groups.length) {
+      const dot = fromCloud(groups[curveNumber].points[pointNumber]);
+      const known = named.get(inWords(dot.design));
+      return known === undefined ? dot : fromMarked(known);
+    }
     return fromMarked(marks[curveNumber - groups.length].members[pointNumber]);
   }
   function tag(name, text, className) {
