@@ -110,13 +110,7 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(ascii(c)[1:-1] if _unseen(c) else c for c in text)
-
-
-def _unseen(character: str) -> bool:
-    """Whether a character is not what it seems: control, formatting, another width of space."""
-    category = unicodedata.category(character)
-    return category in UNSHOWN or (category == "Zs" and character != " ")
+    return "".join(ascii(c)[1:-1] if unicodedata.category(c) in UNSHOWN else c for c in text)
 
 
 def printable_lines(text: str) -> str:

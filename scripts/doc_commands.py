@@ -89,7 +89,7 @@ class Shown:
     @property
     def holds(self) -> bool:
         """Words are the same, numbers nearly."""
-        return _alike(self.block.text, self.printed)
+        return alike(self.block.text, self.printed)
 
 
 def blocks_of(page: str) -> list[Block]:
@@ -148,7 +148,8 @@ def _first_lines(output: str, shown: str) -> str:
     return "\n".join(lines[:count]) + "\n"
 
 
-def _alike(one: str, two: str) -> bool:
+def alike(one: str, two: str) -> bool:
+    """Return whether words are the same, and numbers nearly."""
     if one == two:
         return True
     if _NUMBER.sub("#", one).split() != _NUMBER.sub("#", two).split():

@@ -24,8 +24,8 @@ START, END = "<!-- serving: scripts/write_accuracy.py -->", "<!-- /serving -->"
 TITLE: Final = "# How far off is it?\n\n"
 
 
-def main(folder: Path) -> None:
-    """Rewrite the marked part."""
+def rewritten(folder: Path) -> str:
+    """Return the page with the marked part made from measurement sets."""
     measured = measured_errors(folder)
     text = "\n".join(_parts(folder, measured)).rstrip() + "\n"
     page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else f"{TITLE}{START}\n{END}\n"
@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
         page = f"{page.rstrip()}\n\n{START}\n{END}\n"
     before, rest = page.split(START, 1)
     after = rest.split(END, 1)[1]
-    PAGE.write_text(f"{before}{START}\n\n{text}\n{END}{after}", encoding="utf-8")
+    return f"{before}{START}\n\n{text}\n{END}{after}"
 
 
 def _parts(folder: Path, measured: Measured) -> Iterable[str]:
@@ -218,4 +218,5 @@ def _number(value: float | None) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data"))
+    made = rewritten(Path(sys.argv[1] if len(sys.argv) > 1 else "../shared/data"))
+    PAGE.write_text(made, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import signal
 import traceback
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,7 +70,7 @@ def _refused(kind: Kind, error: CodesignError, path: Path) -> Outcome:
         wrong = f"exit status {error.exit_status}"
     elif not text.strip() or len(text) > LONGEST_MESSAGE:
         wrong = f"message of {len(text)} characters"
-    elif not all(c.isprintable() or c == "\n" for c in text):
+    elif not all(c.isprintable() or c == "\n" or unicodedata.category(c) == "Zs" for c in text):
         wrong = "unprintable message"
     elif "Traceback" in text:
         wrong = "traceback in the message"
