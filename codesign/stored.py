@@ -14,6 +14,7 @@ from codesign.prediction import FIGURES
 from codesign.records import Record
 from codesign.result import SCHEMA
 from codesign.spec.load import validation_message
+from codesign.spec.study import STATISTIC
 
 RESULT: Final = "result.json"
 MOST_BYTES: Final = 256 * 2**20
@@ -176,6 +177,15 @@ class _Workload(_Part):
 class _Objective(_Part):
     name: str
     direction: str | None = None
+    statistic: Annotated[str, Field(pattern=STATISTIC)] = "mean"
+
+
+class _Draws(_Part):
+    draws: int
+
+
+class _Search(_Part):
+    seed: int
 
 
 class _Space(_Part):
@@ -192,7 +202,8 @@ class _Question(_Part):
     workload: _Workload
     objectives: Annotated[list[_Objective], Field(min_length=1)]
     space: _Space
-    search: dict[str, Any]
+    uncertainty: _Draws
+    search: _Search
 
 
 class _Result(_Part):
@@ -220,6 +231,10 @@ class _Result(_Part):
         entries = (self.best, self.reference, self.throughput_best)
         if any(each.objectives.get(self.verdict.objective) is None for each in entries):
             raise ValueError(f"no entry has the verdict's objective {self.verdict.objective!r}")
+        if len(self.study.objectives) != len(self.best.objectives):
+            raise ValueError("the entries do not have the study's objectives")
+        if any(each.objectives.keys() != self.best.objectives.keys() for each in entries):
+            raise ValueError("entries have different objectives")
         if any(each.constraints.keys() != self.best.constraints.keys() for each in entries):
             raise ValueError("entries are held to different constraints")
         if self.front and len(self.front_objectives) < 2:

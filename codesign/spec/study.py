@@ -114,6 +114,10 @@ class Bound(Spec):
     at_most: float | str | None = None
 
 
+STATISTIC = r"^(mean|(q|cvar)\d{2})$"
+"""What is taken of an objective over the draws."""
+
+
 class ObjectiveChoice(Spec):
     """A registered objective or any figure.
 
@@ -137,7 +141,7 @@ class ObjectiveChoice(Spec):
     @field_validator("statistic")
     @classmethod
     def _known_statistic(cls, value: str) -> str:
-        if not re.fullmatch(r"mean|(q|cvar)\d{2}", value):
+        if not re.fullmatch(STATISTIC, value):
             raise ValueError("must be mean, a quantile such as q05, or cvar10")
         return value
 

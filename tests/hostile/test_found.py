@@ -2,7 +2,9 @@
 
 import json
 import re
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ from tests.calibration.profile_files import event, trace
 from tests.calibration.routing_files import ids, npy_bytes
 from tests.calibration.test_quality_fit import synthetic
 from tests.cli.command_line import run
-from tests.hostile.samples import calibrations, trials
+from tests.hostile.samples import calibrations, results, trials
 
 HUGE = 10**400
 """A whole number that no float holds; JSON and YAML have no limit."""
@@ -193,3 +195,62 @@ def test_a_journal_of_trials_without_values() -> None:
     Path("j").write_text(broken)
     history = read_history(Path("j"), {"study": {"name": "codesign"}})
     assert history is None or all(value is not None for value in history.values)
+
+
+V1 = (
+    "INFO 11-29 15:00:00 [metrics.py:120] SpecDecoding metrics: Mean acceptance length: 2.40, "
+    "Accepted: 140 tokens, Drafted: 300 tokens, Per-position acceptance rate: {rates}, Avg Draft "
+    "acceptance rate: 46.7%\n"
+)
+V0 = (
+    "INFO 04-28 10:00:00 [metrics.py:487] Speculative metrics: Draft acceptance rate: 0.607, "
+    "System efficiency: 0.510, Number of speculative tokens: 6, Number of accepted tokens: 200, "
+    "Number of draft tokens: 400, Number of emitted tokens: {emitted}.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (V1.format(rates="0300.5, 0.8, 0.5"), "position 1 must lie between 0 and 1, not 300.5"),
+        (V0.format(emitted="9" * 300), "tokens per cycle cannot be"),
+    ],
+)
+def test_what_no_draft_can_be_accepted_at(content: str, message: str) -> None:
+    assert message in refused(calibrate_acceptance, content)
+
+
+def test_counts_that_no_float_holds() -> None:
+    counts = {"logical_count": [[[HUGE, 1], [1, 1]]], "rank": 0}
+    assert "counts are numbers" in refused(calibrate_routing, counts)
+
+
+def test_an_array_header_of_python_2_is_read() -> None:
+    plain = npy_bytes(ids(60, dense=0))
+    shape = plain[10 : plain.index(b"\n")]
+    old = re.sub(rb"\((\d+), (\d+), (\d+)\)", rb"(\1L, \2L, \3)", shape).rstrip()
+    Path("t.npy").write_bytes(plain[:10] + old.ljust(len(shape)) + plain[plain.index(b"\n") :])
+    known = CalibrationOptions(experts=16, top_k=4, replicates=3)
+    assert calibrate_routing([Path("t.npy")], known).samples > 0
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("study", "search", "seed"), [0]),
+        (("study", "uncertainty"), {}),
+        (("study", "objectives", 0, "statistic"), "q5"),
+        (("study", "objectives"), [{"name": "sd_speedup"}, {"name": "cost"}, {"name": "memory"}]),
+    ],
+)
+def test_what_a_report_says_of_the_study_is_checked_first(
+    place: tuple[str | int, ...], value: object
+) -> None:
+    result = deepcopy(results()[0])
+    part: Any = result
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    Path("result.json").write_text(json.dumps(result))
+    done = run("report", "result.json", "--format", "md", "--out", "r")
+    assert (done.status, "cut short or changed by hand" in done.err) == (4, True), done.err

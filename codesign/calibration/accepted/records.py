@@ -43,7 +43,8 @@ class AcceptanceRecord:
     Raises
     ------
     DataError
-        If more positions are drafted than in any draft.
+        If more positions are drafted than in any draft, a share is none, or a cycle yields less
+        than a token.
     CalibrationError
         If none are.
     """
@@ -68,6 +69,17 @@ class AcceptanceRecord:
             raise DataError(
                 f"{self.label}: {positions:,} tokens drafted at a time are more than "
                 f"{MOST_DRAFT_TOKENS:,}: no draft is that long"
+            )
+        for place, share in enumerate(self.survival, 1):
+            if not 0 <= share <= 1:
+                raise DataError(
+                    f"{self.label}: the share accepted at position {place} must lie between 0 and "
+                    f"1, not {share:g}"
+                )
+        if not 1 <= self.length <= MOST_DRAFT_TOKENS + 1:
+            raise DataError(
+                f"{self.label}: {self.length:g} tokens per cycle cannot be: each yields one, and "
+                "what was accepted of a draft"
             )
 
     @property

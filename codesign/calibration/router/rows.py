@@ -5,6 +5,7 @@ import math
 import shutil
 import tempfile
 import tokenize
+import warnings
 import weakref
 import zipfile
 from pathlib import Path
@@ -123,7 +124,9 @@ def read_header(stream: IO[bytes], where: str) -> tuple[tuple[int, ...], bool, n
     try:
         version = npy.read_magic(stream)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran, dtype = read(stream)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of Python 2: as good as any
+            shape, fortran, dtype = read(stream)
     except HEADER_FAULTS as error:
         raise DataError(f"{where}: not a readable .npy array: {error}") from None
     if dtype.hasobject:

@@ -24,7 +24,7 @@ def checked_counts(value: object, dimensions: int, where: str) -> FloatArray:
     """
     try:
         counts = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"{where}: counts are numbers in lists of equal length") from None
     if counts.ndim != dimensions or counts.size == 0:
         raise DataError(f"{where}: {dimensions} dimensions expected, not {list(counts.shape)}")
