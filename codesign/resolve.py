@@ -248,5 +248,6 @@ def _fitting(scenario: Scenario, study: Study, hardware: Hardware, longest: int)
         f"{scenario.reference.name} does not fit {MOST_GPUS} GPUs of {hardware.name} at batch size "
         f"{max(scenario.batch_sizes)} and context {scenario.context}: tensor parallelism cuts a "
         "cache over its key-value heads at most; lower batch size or context, spread sequences "
-        "with --attention-dp, choose another dtype, or set --gpus with --no-constraint memory"
+        "with --attention-dp, choose another dtype, or set --gpus (optimize: with --no-constraint "
+        "memory)"
     )

@@ -95,7 +95,7 @@ def _find(name_or_path: str, noun: str, bundled: list[str], folder: Path) -> Pat
     hint = did_you_mean(name_or_path, bundled)
     raise UsageError(
         f"unknown {noun} {name_or_path!r}: no such file and no bundled {noun}{hint}; "
-        "see 'codesign list studies'"
+        f"see 'codesign list {'studies' if noun == 'study' else 'ablations'}'"
     )
 
 

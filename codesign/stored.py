@@ -91,7 +91,7 @@ class _Verdict(_Part):
     text: str
     choice: Literal["best", "reference"]
     objective: str
-    gain: Number
+    gain: Number | None
     interval: Range | None
 
 
@@ -112,7 +112,7 @@ class _Interval(_Part):
     draws: int
     best: Range
     reference: Range
-    gain: Range
+    gain: Range | None
 
 
 class _Share(_Part):

@@ -44,11 +44,12 @@ def verdict(
         low = min(sign * limits[0], sign * limits[1])
         qualifier = f" ({limits[0]:+.1%} to {limits[1]:+.1%}, 5-95 %)"
         better = low > 0
-    else:
-        gain = best["objectives"][objective.name] / own - 1.0 if own else 0.0
-        limits = None
+    elif own:
+        gain, limits = best["objectives"][objective.name] / own - 1.0, None
         qualifier = " (point estimate: uncertainty not weighed, quality by the laws' mean)"
-        better = sign * gain > POINT_TIE or not own
+        better = sign * gain > POINT_TIE
+    else:
+        return _of_zero(objective, best, reference)
     name = design_name(best["design"])
     violated = [name for name, each in reference["constraints"].items() if not each["feasible"]]
     if best["design"] == reference["design"]:
@@ -63,6 +64,11 @@ def verdict(
         text = f"build {name}: {objective.name} {gain:+.1%}{qualifier} against the reference"
         if abs(gain) < POINT_TIE and not violated:
             text += f", about as good: less than {POINT_TIE:.0%} apart"
+    elif sign * gain < 0:
+        text = (
+            f"keep the reference: the best of the designs evaluated, {name}, has "
+            f"{gain:+.1%}{qualifier}"
+        )
     else:
         text = f"tie: keep the reference; the best, {name}, gains {gain:+.1%}{qualifier}"
     return {
@@ -71,6 +77,23 @@ def verdict(
         "objective": objective.name,
         "gain": gain,
         "interval": None if limits is None else list(limits),
+    }
+
+
+def _of_zero(objective: Objective, best: Record, reference: Record) -> Record:
+    """Say it in the objective's own unit: nothing is a share of a reference of 0."""
+    value = best["objectives"][objective.name]
+    better = value > 0 if objective.direction == "maximize" else value < 0
+    unit = "" if objective.unit == "-" else f" {objective.unit}"
+    told = f"{objective.name} {value:.4g}{unit} against the reference's 0"
+    return {
+        "text": f"build {design_name(best['design'])}: {told}"
+        if better and best["design"] != reference["design"]
+        else "keep the reference: no feasible design beats it",
+        "choice": "best" if better else "reference",
+        "objective": objective.name,
+        "gain": None,
+        "interval": None,
     }
 
 

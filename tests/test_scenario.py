@@ -60,8 +60,8 @@ def test_a_reference_that_fits_nowhere() -> None:
     assert str(caught.value) == (
         "Qwen3-30B-A3B does not fit 1024 GPUs of h100-sxm at batch size 1 and context 10000000: "
         "tensor parallelism cuts a cache over its key-value heads at most; lower batch size or "
-        "context, spread sequences with --attention-dp, choose another dtype, or set --gpus with "
-        "--no-constraint memory"
+        "context, spread sequences with --attention-dp, choose another dtype, or set --gpus "
+        "(optimize: with --no-constraint memory)"
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from codesign.errors import InfeasibleError, UsageError
 from codesign.prediction import FIGURES
 from codesign.report.formats import to_json
+from codesign.report.result_tables import certificate_line
 from codesign.result import Result
 from codesign.spec.study import DEFAULT_CONSTRAINTS
 from codesign.study import optimize
@@ -421,3 +422,35 @@ def test_an_objective_twice_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
         answer(objectives=["sd_speedup", "sd_speedup"])
     assert str(caught.value) == "two objectives are named 'sd_speedup'; one of them must go"
+
+
+@pytest.mark.parametrize("draws", [0, 4])
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("return prediction.value('shared_experts') * 1.0", "build"),
+        ("return prediction.value('draft_time_s') * 0.0", "keep the reference: no"),
+    ],
+)
+def test_a_reference_worth_nothing_is_compared_in_the_objectives_own_unit(
+    tmp_path: Path, draws: int, body: str, text: str
+) -> None:
+    """No gain is a share of 0: there was `+inf%` and a division by zero."""
+    name = extension(tmp_path, OBJECTIVE.format(body=body))
+    result = answer(
+        tmp_path, objectives=[name], uncertainty={"draws": draws}, constraints=NO_DEFAULTS,
+        space={"experts": 128, "top_k": 8, "shared_experts": "0,1", "draft_tokens": 0},
+    )  # fmt: skip
+    assert result.verdict["text"].startswith(text)
+    assert result.verdict["gain"] is None
+    if text == "build":
+        assert result.verdict["text"].endswith(": mine 1 against the reference's 0")
+    to_json(result.to_dict())
+
+
+def test_a_sampled_best_below_the_reference_is_no_tie() -> None:
+    search = {"engine": "optuna", "trials": 40}
+    result = answer(space={}, search=search, uncertainty={"draws": 0})
+    assert result.verdict["gain"] < 0  # of 40 trials; with others this test says nothing
+    assert result.verdict["text"].startswith("keep the reference: the best of the designs")
+    assert "found none feasible" not in certificate_line(result.to_dict())

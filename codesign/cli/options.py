@@ -245,7 +245,9 @@ def _add_lists(data: dict[str, Any], given: Flags) -> None:
         except ValueError as error:
             raise UsageError(f"--constraint: {error}") from None
         _add_bound(constraints, figure, bound)
-    for name in given.get("no_constraint") or []:
+    for written in given.get("no_constraint") or []:
+        files = [key for key in constraints if key.endswith(".py") and Path(key).stem == written]
+        name = files[0] if files else written
         _check_constraint(name, constraints)
         constraints[name] = False
 

@@ -1,13 +1,34 @@
 """Standard output and error as they come: closed, full, or unable to spell what is said."""
 
+import codecs
 import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Final
 
 from codesign.errors import CodesignError, UsageError, printable_lines
+
+PLAIN: Final = "codesign_plain"
+"""Error handler of streams that cannot spell a sign."""
+
+SPELLED: Final = {
+    "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "≥": ">=", "µ": "u", "·": ".",
+    "\u00a0": " ", "’": "'",
+}  # fmt: skip
+"""What stands for a sign where the encoding lacks it; a question mark would read as doubt."""
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    return "".join(SPELLED.get(sign, "?") for sign in lost), error.end
+
+
+codecs.register_error(PLAIN, _spelled)
 
 
 def open_streams() -> None:
@@ -17,7 +38,7 @@ def open_streams() -> None:
         if stream is None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - until the end
         elif isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=PLAIN)
 
 
 def emit(text: str) -> None:

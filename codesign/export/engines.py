@@ -8,6 +8,8 @@ from typing import Final
 
 from codesign.export.schedule import Schedule
 from codesign.export.served import Served
+from codesign.prediction import predict
+from codesign.servable import unservable
 
 HUB: Final = "https://huggingface.co/"
 CHECKPOINT: Final = "./checkpoint"
@@ -170,7 +172,8 @@ def _static_reason(served: Served, kinds: set[str], engine: str) -> list[str]:
 
 
 def _remarks(served: Served, schedule: Schedule) -> list[str]:
-    remarks = []
+    longest = served.designs.take(int(served.designs.draft_tokens.argmax()))
+    remarks = unservable(predict(longest, served.scenario))
     if not served.as_published:
         remarks.append(UNTRAINED)
     if served.study.draft.kind in ("eagle", "fraction"):

@@ -1,13 +1,11 @@
 """Tables of a prediction."""
 
-import numpy as np
-
-from codesign.constraints import constraint_class
 from codesign.prediction import FIGURES, Prediction
 from codesign.records import Record, prediction_rows
 from codesign.regimes import LARGEST_BATCH, pays_no_more_from
 from codesign.report.formats import shown, to_csv, to_json, to_text
 from codesign.report.grids import Grid
+from codesign.servable import unservable
 
 COLUMNS = {
     "batch_size": "B",
@@ -40,25 +38,10 @@ def render_prediction(prediction: Prediction, form: str) -> str:
     if form == "csv":
         return to_csv(rows)
     return to_text(
-        _figures(rows), READING, *_impossible(prediction), _pays_until(prediction), "",
+        _figures(rows), READING, *unservable(prediction), _pays_until(prediction), "",
         _components(rows),
         assumption_list(prediction.scenario.assumptions),
     )  # fmt: skip
-
-
-def _impossible(prediction: Prediction) -> list[str]:
-    """Say what of it no server could run."""
-    lines, limit = [], prediction.scenario.replica.memory_limit
-    needed = prediction.memory_bytes_per_gpu.max(axis=tuple(range(1, prediction.tokens.ndim)))
-    over = [n for n, bytes_ in enumerate(np.atleast_1d(needed)) if bytes_ > limit]
-    if over:
-        sizes = ", ".join(f"{prediction.scenario.batch_sizes[n]:,}" for n in over)
-        lines.append(
-            f"DOES NOT FIT at batch size {sizes}: up to {shown(float(needed.max()), 'B')} per GPU, "
-            f"{shown(limit, 'B')} are usable; take more GPUs, a shorter context or another dtype"
-        )
-    uneven = constraint_class("divisibility")().explain(prediction)
-    return [*lines, f"CANNOT BE CUT EVENLY: {uneven}"] if uneven else lines
 
 
 def _pays_until(prediction: Prediction) -> str:

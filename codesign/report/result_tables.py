@@ -74,10 +74,12 @@ def certificate_line(result: Record) -> str:
     if own["trials"] is None or own["kind"] == "none":
         return line
     regret = own["study_regret"]
-    missed = "found none feasible" if regret is None else f"missed the best by {regret:.2%}"
+    missed = f" missed the best by {regret:.2%}" if regret is not None else ""
+    if not own["study_feasible"]:
+        missed = " found none feasible"
     return (
         f"{line}; Optuna's {own['trials']:,} trials ({own['distinct_designs']:,} distinct, "
-        f"{own['study_feasible']:,} feasible) {missed}"
+        f"{own['study_feasible']:,} feasible){missed}"
     )
 
 

@@ -83,6 +83,12 @@ def gain(result: Record) -> Sentence:
     verdict = result["verdict"]
     if result["best"]["design"] == result["reference"]["design"]:
         return (f"{label(verdict['objective'])} ", *expected_objective(result))
+    if verdict["gain"] is None:  # nothing is a share of a reference of 0
+        name = verdict["objective"]
+        values = (cell(result, which, "objectives", name, unit=unit(name), digits=3)
+                  for which in ("best", "reference"))  # fmt: skip
+        own, base = values
+        return (f"{label(name)} ", own, " against the reference's ", base)
     gained: Sentence = (
         cell(result, "verdict", "gain", unit="gain", digits=2),
         f" {label(verdict['objective'])} against the reference",

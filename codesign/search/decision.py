@@ -93,12 +93,15 @@ class Decision:
             "draws": len(best),
             "best": list(interval(best)),
             "reference": list(interval(reference)),
-            "gain": list(interval(best / reference - 1.0)),
+            "gain": None if (gain := self.gain()) is None else list(gain[1]),
         }
 
     def gain(self) -> tuple[float, tuple[float, float]] | None:
-        """Return the median paired gain of the best over the reference, and its 5-95 % interval."""
-        if self._pair is None:
+        """Return the median paired gain of the best over the reference, and its 5-95 % interval.
+
+        None without draws, and where the reference has nothing to be a share of.
+        """
+        if self._pair is None or np.any(self._pair[1] == 0):
             return None
         gains = self._pair[0] / self._pair[1] - 1.0
         return float(np.median(gains)), interval(gains)
@@ -220,9 +223,10 @@ class Decision:
         Expected value of partial perfect information (Strong, Oakley and Brennan 2014): each
         design's objective is regressed on the input by a quadratic; the mean over draws of the
         best fitted value, minus the best mean, relative to the best mean. It is what could be
-        gained by choosing with the input known, not the whole spread it causes.
+        gained by choosing with the input known, not the whole spread it causes. Not told where the
+        best is worth 0, of which nothing is a share.
         """
-        if self._samples is None:
+        if self._samples is None or not self._samples.mean(axis=0).max():
             return None
         means = self._samples.mean(axis=0)
         rows = []

@@ -77,7 +77,8 @@ class StudyRecord:
         elif asked != question:
             raise UsageError(
                 f"{store.place}: study {name!r} asked another question "
-                f"({', '.join(_differences(asked, question))} differ); only trials may change"
+                f"({', '.join(_differences(asked, question))} differ); only trials may change: "
+                "for a new question choose another --out, --storage or name"
             )
         self._fail_running()
 

@@ -58,8 +58,8 @@ REFUSED = [
     ("--target-bs 1 --context 10000000",
      "Qwen3-30B-A3B does not fit 1024 GPUs of h100-sxm at batch size 1 and context 10000000: "
      "tensor parallelism cuts a cache over its key-value heads at most; lower batch size or "
-     "context, spread sequences with --attention-dp, choose another dtype, or set --gpus with "
-     "--no-constraint memory"),
+     "context, spread sequences with --attention-dp, choose another dtype, or set --gpus "
+     "(optimize: with --no-constraint memory)"),
     ("--target-bs 1 --sd-overhead 1e308s",
      "--sd-overhead: must be 0, or between 1e-30 and 1e+30 in SI units ('1e308s')"),
     ("--target-bs 1 --set experts=1000000000",

@@ -51,6 +51,15 @@ def test_a_result_is_served_with_its_best_design(folder: Path) -> None:
     assert set(Handover(model).lengths.draft_tokens) <= {0, 3, 5}
 
 
+def test_what_cannot_be_served_says_so() -> None:
+    model = served("deepseek-v3")
+    for export in Handover(model).engines.values():
+        assert export.shell.startswith("# DOES NOT FIT at batch size 32: up to ")
+    uneven = served(deployment={"gpus": 3})
+    assert "32 attention heads over tp 3" in Handover(uneven).engines["vllm"].shell
+    assert "DOES NOT" not in Handover(served(deployment={"gpus": 2})).engines["vllm"].shell
+
+
 def test_the_range_of_speedups_is_from_the_lowest_to_the_highest(folder: Path) -> None:
     handover = Handover(load_served(str(folder)))
     lengths, text = handover.lengths, render_handover(handover, "vllm", "text")
