@@ -23,8 +23,7 @@ Kind = TypeVar("Kind")
 
 
 def _is_number(value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and abs(value) < inf  # type: ignore[arg-type]
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < inf
 
 
 OPTION_TYPES: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {

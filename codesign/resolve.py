@@ -24,6 +24,7 @@ from codesign.model.acceptance import constant_survival, decay_survival, measure
 from codesign.model.arrays import FloatArray
 from codesign.model.quality import EPSILON
 from codesign.model.routing import GENERIC_ROUTER, RouterParameters, router_from_window_correlation
+from codesign.parameter_counts import WidthBudget
 from codesign.prediction import predict
 from codesign.replica import Replica, resolve_replica
 from codesign.scenario import Scenario
@@ -31,11 +32,15 @@ from codesign.spec.architecture import Architecture, MixtureOfExperts
 from codesign.spec.draft import Acceptance
 from codesign.spec.hardware import Hardware
 from codesign.spec.load import faulty_places, validation_message
-from codesign.spec.study import LONGEST_DRAFT, RoutingChoice, Study
+from codesign.spec.study import LONGEST_DRAFT, RoutingChoice, Study, WidthPolicy
 
 DEFAULT_TRAINING_TOKENS: Final = 15e12
 EXPERT_FIELDS: Final = frozenset(MixtureOfExperts.model_fields) - {"layers"}
 MOST_GPUS: Final = 1024
+WIDTH_BUDGETS: Final[dict[WidthPolicy, WidthBudget]] = {
+    "iso_active": "active",
+    "iso_total": "total",
+}
 QUALITY_DRAWS: Final = 64
 
 
@@ -75,8 +80,6 @@ def build_scenario(
         raise UsageError(f"draft_tokens must be at most {LONGEST_DRAFT:,}, not {longest:,}")
     mix = study.workload.target_batch_size
     written = sum(entry.share for entry in mix)  # 1 but for the digits that were written
-    policy = study.space.expert_width
-    budgets = {"iso_active": "active", "iso_total": "total"}
     training = reference.training.tokens if reference.training else DEFAULT_TRAINING_TOKENS
     scenario = Scenario(
         reference=reference,
@@ -92,7 +95,7 @@ def build_scenario(
         tpot_limit=study.workload.tpot_limit,
         quality_draws=QUALITY_DRAWS if study.uncertainty.draws else 0,
         quality_epsilon=_quality_epsilon(study),
-        width_budget=budgets.get(policy),  # type: ignore[arg-type]
+        width_budget=WIDTH_BUDGETS.get(study.space.expert_width),
         calibration=calibration,
     )
     if batch_sizes:

@@ -32,6 +32,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
 
 
+# Fields are the axes and figures there are: types known only when this runs, hence the ignores.
 _Design = create_model("_Design", __base__=_Part, **dict.fromkeys(AXES, (int, Field(ge=0))))  # type: ignore[call-overload]
 _Figures = create_model("_Figures", __base__=_Part, **dict.fromkeys(FIGURES, (Number | None, ...)))  # type: ignore[call-overload]
 Range = Annotated[list[Number], Field(min_length=2, max_length=2)]

@@ -54,15 +54,10 @@ def whole_file(path: Path) -> Iterator[BufferedWriter]:
     UsageError
         If it cannot be written; the target is as it was, and nothing is left beside it.
     """
-    try:
-        with (
-            _straight(path)
-            if _is_special(path)
-            else _beside(path.parent.resolve() / path.name) as file
-        ):
+    with writing(path):
+        target = path.parent.resolve() / path.name
+        with _straight(path) if _is_special(path) else _beside(target) as file:
             yield file
-    except OSError as error:
-        raise unwritable(path, error) from error
 
 
 def append_line(path: Path, lines: str) -> None:
@@ -103,6 +98,15 @@ def cut_half_line(file: FileIO) -> bytes:
     return content[end:]
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say what the system refuses as `unwritable` does."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
 def unwritable(path: Path, error: OSError) -> UsageError:
     """Say that a file cannot be written, and what helps."""
     hint = "make room, or choose another place" if error.errno in FULL else "choose another place"
@@ -137,11 +141,9 @@ def locked(folder: Path) -> Iterator[None]:
     UsageError
         If it cannot be made or read.
     """
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY) if fcntl is not None else None
-    except OSError as error:
-        raise unwritable(folder, error) from error
     try:
         if descriptor is not None:
             lock_file(descriptor)

@@ -22,44 +22,41 @@ class Divisibility(Constraint):
 
     def assess(self, prediction: Prediction, reference: Prediction) -> Assessment:
         """Count the violated conditions of every design."""
-        designs, scenario = prediction.designs, prediction.scenario
-        model, replica = scenario.reference, scenario.replica
-        groups, kept = (model.moe.groups, model.moe.groups_per_token) if model.moe else (1, 1)
-        uncut_heads = len(self._uncut_heads(prediction))
-        uneven = (designs.experts % replica.expert_parallel != 0).astype(np.float64)
-        ungrouped = designs.experts % groups != 0
-        ungrouped = ungrouped | (designs.top_k * groups > designs.experts * kept)
-        violated: FloatArray = uneven + ungrouped + uncut_heads + self._untiled(prediction)
+        violated = np.zeros(())
+        for broken, _ in self._conditions(prediction):
+            violated = violated + broken
         return at_most(violated, 0.0)
 
     def explain(self, prediction: Prediction) -> str:
         """Name what does not divide."""
-        model, replica = prediction.scenario.reference, prediction.scenario.replica
         row = prediction.designs.rows()[0]
-        groups, kept = (model.moe.groups, model.moe.groups_per_token) if model.moe else (1, 1)
-        heads = dict.fromkeys(self._uncut_heads(prediction))
-        parts = [f"{count} attention heads over tp {replica.tensor_parallel}" for count in heads]
-        if row["experts"] % replica.expert_parallel:
-            parts.append(f"{row['experts']} experts over ep {replica.expert_parallel}")
-        if row["experts"] % groups:
-            parts.append(f"{row['experts']} experts over {groups} groups")
-        if row["top_k"] * groups > row["experts"] * kept:
-            parts.append(f"top-{row['top_k']} from {kept} of {groups} groups")
-        if self._untiled(prediction).any():
-            parts.append(f"width {row['expert_width']} into tiles of {replica.width_step}")
-        return "; ".join(parts)
+        conditions = self._conditions(prediction)
+        return "; ".join(
+            dict.fromkeys(words.format(**row) for broken, words in conditions if broken.any())
+        )
 
     def natural_step(self, assessment: Assessment) -> None:
         """Half a GPU cannot be had."""
         return
 
-    @staticmethod
-    def _uncut_heads(prediction: Prediction) -> list[int]:
-        """Numbers of heads, by kind of attention, that tensor parallelism does not divide."""
+    def _conditions(self, prediction: Prediction) -> list[tuple[FloatArray, str]]:
+        """Where each condition is broken, 1 or 0, and its words, the design's figures left out."""
+        designs, scenario = prediction.designs, prediction.scenario
+        model, replica = scenario.reference, scenario.replica
+        groups, kept = (model.moe.groups, model.moe.groups_per_token) if model.moe else (1, 1)
+        ungrouped = designs.experts % groups != 0
+        ungrouped = ungrouped | (designs.top_k * groups > designs.experts * kept)
         softmax = GroupedQueryAttention | LatentAttention
-        mixers = prediction.scenario.reference.attention
-        heads = [mixer.heads for mixer in mixers if isinstance(mixer, softmax)]
-        return [count for count in heads if count % prediction.scenario.replica.tensor_parallel]
+        heads = [mixer.heads for mixer in model.attention if isinstance(mixer, softmax)]
+        tp, ep, step = replica.tensor_parallel, replica.expert_parallel, replica.width_step
+        conditions = [
+            *((np.asarray(count % tp != 0), f"{count} attention heads over tp {tp}")
+              for count in heads),
+            (designs.experts % ep != 0, f"{{experts}} experts over ep {ep}"),
+            (ungrouped, f"{{experts}} experts, top-{{top_k}}, over {kept} of {groups} groups"),
+            (self._untiled(prediction), f"width {{expert_width}} into tiles of {step}"),
+        ]  # fmt: skip
+        return [(broken.astype(np.float64), words) for broken, words in conditions]
 
     @staticmethod
     def _untiled(prediction: Prediction) -> FloatArray:

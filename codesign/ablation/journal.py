@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +13,7 @@ from codesign.paths import is_file, read_whole
 from codesign.records import Record
 from codesign.resolve import build_scenario
 from codesign.spec.study import Study
-from codesign.whole_file import append_line, cut_half_line, lock_file, unwritable
+from codesign.whole_file import append_line, cut_half_line, lock_file, writing
 
 MOST_BYTES: Final = 256 * 2**20
 
@@ -55,7 +53,7 @@ class Journal:
             If the file cannot be written.
         """
         line = json.dumps({"key": fingerprint(plan, case), "row": row}, allow_nan=False)
-        with self._writing():
+        with writing(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             append_line(self._path, line)
 
@@ -67,7 +65,7 @@ class Journal:
         UsageError
             If the file cannot be removed.
         """
-        with self._writing():
+        with writing(self._path):
             self._path.unlink(missing_ok=True)
         self._rows = {}
 
@@ -84,17 +82,10 @@ class Journal:
                 f"{self._path}: not the journal of an ablation ({error}); run without --resume"
             ) from None
         if torn:  # only now is it known to be one
-            with self._writing(), self._path.open("r+b", buffering=0) as file:
+            with writing(self._path), self._path.open("r+b", buffering=0) as file:
                 lock_file(file.fileno())
                 cut_half_line(file)
         return rows
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise unwritable(self._path, error) from error
 
 
 def fingerprint(plan: Plan, case: Case) -> str:

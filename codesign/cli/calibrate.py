@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from codesign.cli.options import Format, FormatOption, with_parameters
+from codesign.cli.options import Format, FormatOption, known_picture, with_parameters
 from codesign.cli.output import deliver, say
 from codesign.cli.progress import progress_bars
 
@@ -26,22 +26,10 @@ calibrate = typer.Typer(
 
 FILES: Final = "The files"
 MEASURED: Final = "What the files may not say"
-PICTURES: Final = (".png", ".svg", ".pdf")
 
 
 def _option(flag: str, text: str, panel: str, least: int | None = None) -> Any:
     return typer.Option(flag, help=text, rich_help_panel=panel, min=least)
-
-
-def _known_picture(path: Path | None) -> Path | None:
-    """Refuse a picture that cannot be drawn before the fit, not after it."""
-    if path is not None:
-        from codesign.errors import UsageError
-
-        if path.suffix.lower() not in PICTURES:
-            endings = ", ".join(PICTURES)
-            raise UsageError(f"--plot: a picture ends in {endings}, not {path.suffix!r}")
-    return path
 
 
 InputFormat = Annotated[
@@ -90,7 +78,7 @@ def _every_section(
         Path | None,
         typer.Option(
             "--plot", help="Picture of the fit: .png, .svg or .pdf.", rich_help_panel=FILES,
-            callback=_known_picture,
+            callback=known_picture,
         ),
     ] = None,
     format_: FormatOption = Format.TABLE,
@@ -115,7 +103,8 @@ def _section(command: Callable[..., Fit]) -> Callable[..., None]:
         fit = command(**given)
         with progress_bars() as progress:
             section = fit(files, CalibrationOptions(**given, progress=progress))
-        _finish(command.__name__, section, out, plot, format_)  # type: ignore[arg-type]
+        name: Any = command.__name__  # a command is called as its section is
+        _finish(name, section, out, plot, format_)
 
     return calibrate.command()(with_parameters(run, [files, *own, *shared]))
 

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -11,8 +12,6 @@ import typer
 from codesign.cli.completion import complete_architecture, complete_hardware, complete_study
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from codesign.spec.study import Study
 
 Flags = dict[str, Any]
@@ -116,6 +115,18 @@ def _shared_options(
     """Carry the signature; `study_command` merges it into a command's own."""
 
 
+def known_picture(path: Path | None) -> Path | None:
+    """Refuse a picture that cannot be drawn before the work, not after it."""
+    if path is not None:
+        from codesign.errors import UsageError
+        from codesign.report.matplotlib_charts import PICTURES
+
+        if path.suffix.lower().removeprefix(".") not in PICTURES:
+            endings = ", .".join(PICTURES)
+            raise UsageError(f"--plot: a picture ends in .{endings}, not {path.suffix!r}")
+    return path
+
+
 FLAG_PATHS: Final[dict[str, tuple[str, ...]]] = {
     "target_bs": ("workload", "target_batch_size"),
     "context": ("workload", "context"),
@@ -204,7 +215,7 @@ def build_study(flags: Flags, extra: Flags | None = None) -> "Study":
         raise UsageError(_with_flags(error)) from None
 
 
-def study_file(flags: Flags) -> "Path | None":
+def study_file(flags: Flags) -> Path | None:
     """Return the file of ``--study``, if it was given; paths in it are relative to its folder."""
     from codesign.starters import find_study
 
@@ -219,8 +230,6 @@ def _put(data: dict[str, Any], path: tuple[str, ...], value: object) -> None:
 
 def _add_lists(data: dict[str, Any], given: Flags) -> None:
     """Fold in what may be given several times."""
-    from pathlib import Path
-
     from codesign.errors import UsageError
     from codesign.spec.study import parse_bound
 

@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from codesign.cli.options import Flags, Format, FormatOption, build_study, study_command, study_file
+from codesign.cli.options import (
+    Flags,
+    Format,
+    FormatOption,
+    build_study,
+    known_picture,
+    study_command,
+    study_file,
+)
 from codesign.cli.output import deliver, say
 
 
@@ -14,7 +22,8 @@ from codesign.cli.output import deliver, say
 def predict(
     flags: Flags,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Picture of it: .png, .svg or .pdf.")
+        Path | None,
+        typer.Option("--plot", help="Picture of it: .png, .svg or .pdf.", callback=known_picture),
     ] = None,
     format_: FormatOption = Format.TABLE,
 ) -> None:

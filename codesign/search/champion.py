@@ -1,6 +1,6 @@
 """The best design seen so far, and what may still turn out to be its equal, chunk by chunk."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,8 @@ class Champion:
 
     score: float = -np.inf
     tied: Designs | None = None
-    scores: FloatArray | None = None
-    parameters: FloatArray | None = None
+    scores: FloatArray = field(default_factory=lambda: np.zeros(0))
+    parameters: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def challenge(
         self,
@@ -60,7 +60,6 @@ class Champion:
     def merge(self, other: "Champion") -> None:
         """Add the champion of another part of the space."""
         if other.tied is not None and other.score >= self._level():
-            assert other.scores is not None and other.parameters is not None
             self._keep(other.tied, other.scores, other.parameters)
 
     def winner(self) -> Designs | None:
@@ -72,7 +71,6 @@ class Champion:
 
     def _keep(self, designs: Designs, scores: FloatArray, parameters: FloatArray) -> None:
         if self.tied is not None:
-            assert self.scores is not None and self.parameters is not None
             designs = self.tied.joined(designs)
             scores = np.concatenate([self.scores, scores])
             parameters = np.concatenate([self.parameters, parameters])

@@ -19,7 +19,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, ProgrammingError, SQLAlchemyError
 
 from codesign.errors import DataError, UsageError
-from codesign.whole_file import append_line, cut_half_line, lock_file, unwritable
+from codesign.whole_file import append_line, cut_half_line, lock_file, unwritable, writing
 
 JOURNAL: Final = "study.journal"
 
@@ -172,10 +172,8 @@ class JournalLock(JournalFileSymlinkLock):
 @contextmanager
 def _kernel_lock(path: Path) -> Iterator[None]:
     """Lock a file as long as this process lives, where the system can."""
-    try:
+    with writing(path):
         file = path.open("a")
-    except OSError as error:
-        raise unwritable(path, error) from error
     with file:
         lock_file(file.fileno())
         yield

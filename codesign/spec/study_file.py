@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,8 @@ def _renamed(study: Study, rename: Rename) -> Study:
     if "model" in data["draft"]:
         data["draft"]["model"] = rename(("draft", "model"), data["draft"]["model"])
     data["space"]["drafts"] = [
-        _draft(text, lambda name, n=n: rename(("space", "drafts", n), name))  # type: ignore[misc]
-        for n, text in enumerate(data["space"]["drafts"])
+        _draft(text, partial(rename, ("space", "drafts", place)))
+        for place, text in enumerate(data["space"]["drafts"])
     ]
     for name, options in data["constraints"].items():
         for option, value in options.items() if isinstance(options, dict) else ():

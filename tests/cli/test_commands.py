@@ -360,6 +360,12 @@ def test_predict_says_what_no_server_could_run() -> None:
     assert "DOES NOT" not in fine and "CANNOT" not in fine
 
 
+def test_a_picture_that_cannot_be_drawn_is_refused_before_the_work() -> None:
+    done = run(*PREDICT, "--plot", "figure.txt")
+    assert (done.status, done.out) == (2, "")
+    assert "--plot: a picture ends in .png, .svg, .pdf, not '.txt'" in done.err
+
+
 def test_show_architecture_has_the_stable_keys() -> None:
     # product.md; counts of Qwen3-30B-A3B from param_counts.csv.
     data = json.loads(succeed("show", "architecture", "qwen3-30b-a3b", "--format", "json"))
