@@ -90,7 +90,7 @@ def main() -> None:
         status = INTERRUPTED
     except SystemExit as error:  # Typer's own end where the reader of a pipe has left
         status = _other(error.__context__) if error.__context__ else error.code
-    except Exception as error:
+    except Exception as error:  # the last stop; bugs end in their own status
         status = _other(error)
     if status == INTERRUPTED:  # which Typer also makes of Ctrl-C by itself
         say("interrupted; every file is whole, and the same command begins again")

@@ -268,7 +268,7 @@ def _cluster_pool(address: str) -> Iterator[Pool]:
             raise UsageError(_lost_workers(error)) from error
         except CodesignError:
             raise
-        except Exception as error:
+        except Exception as error:  # a lost scheduler shows as errors of many types
             if client.status == "running" and not isinstance(error, CancelledError):
                 raise
             raise UsageError(
