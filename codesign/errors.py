@@ -12,10 +12,6 @@ Location = tuple[str | int, ...]
 NAME: Final = ""
 """Last part of the location of a key itself, not of what stands behind it."""
 
-UNSHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
-"""Unicode categories of control and formatting characters, line ends, surrogates, nothing."""
-
-
 ALIKE: Final = 0.8
 """Share of letters that a suggestion has in common with what was written."""
 
@@ -110,12 +106,17 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(ascii(c)[1:-1] if unicodedata.category(c) in UNSHOWN else c for c in text)
+    return "".join(c if _is_seen(c) else ascii(c)[1:-1] for c in text)
 
 
 def printable_lines(text: str) -> str:
     """Return text with all that is not seen written out, but for the ends of its lines."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def _is_seen(character: str) -> bool:
+    """Return whether a character has a glyph of its own or is a space of some width."""
+    return character.isprintable() or unicodedata.category(character) == "Zs"
 
 
 def is_readable(text: str) -> bool:

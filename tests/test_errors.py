@@ -1,5 +1,8 @@
 """One exit status per class of error, and the nearest name."""
 
+import sys
+import unicodedata
+
 import pytest
 
 from codesign.errors import (
@@ -9,6 +12,8 @@ from codesign.errors import (
     InfeasibleError,
     UsageError,
     did_you_mean,
+    is_readable,
+    printable,
 )
 
 
@@ -36,3 +41,13 @@ def test_exit_status(error: type[CodesignError], status: int) -> None:
 )
 def test_did_you_mean(name: str, choices: list[str], hint: str) -> None:
     assert did_you_mean(name, choices) == hint
+
+
+def test_every_character_is_seen_or_written_out() -> None:
+    """Unicode's own categories: what is no glyph and no space (C*, Zl, Zp) is never shown."""
+    for code in range(sys.maxunicode + 1):
+        unseen = unicodedata.category(chr(code)) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+        shown = printable(chr(code))
+        assert (shown != chr(code)) == unseen, hex(code)
+        assert all(c.isprintable() or unicodedata.category(c) == "Zs" for c in shown), hex(code)
+        assert is_readable(chr(code)) == (not unseen or chr(code) in "\t\n"), hex(code)

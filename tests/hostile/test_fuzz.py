@@ -1,4 +1,4 @@
-"""A small, fixed sample of what scripts/fuzz.py does by the hundred thousand, and a random one."""
+"""A small, fixed sample of what scripts/fuzz.py does by the hundred thousand; anything at all."""
 
 from pathlib import Path
 from random import Random
@@ -11,6 +11,7 @@ from codesign.errors import CodesignError
 from tests.hostile.kinds import KINDS, Kind
 from tests.hostile.mutations import as_json
 from tests.hostile.outcome import judged
+from tests.properties.any_question import FACTOR
 
 FIXED = 60
 """Inputs of each kind."""
@@ -47,7 +48,7 @@ ANYTHING = st.recursive(
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15 * FACTOR, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=300) | ANYTHING.map(as_json), chance=st.randoms())
 def test_anything_at_all(kind: Kind, content: bytes, chance: Random, tmp_path: Path) -> None:
     outcome = judged(kind, content, tmp_path, chance)
