@@ -148,6 +148,10 @@ def _common(
         "reference": reference,
         "throughput_best": entry(problem, throughput),
         "on_bounds": axes_on_bounds(problem.space, best),
-        "assumptions": (*problem.scenario.assumptions, *problem.draws.assumptions()),
+        "assumptions": (
+            *problem.scenario.assumptions,
+            *problem.space.assumptions(),
+            *problem.draws.assumptions(),
+        ),
         "versions": {name: version(name) for name in ("codesign", "optuna", "numpy", "scipy")},
     }

@@ -23,6 +23,11 @@ def plain(value: float) -> float | int | None:
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
+def differences(one: Record, other: Record) -> list[str]:
+    """Return the fields in which two records differ."""
+    return sorted(key for key in one.keys() | other.keys() if one.get(key) != other.get(key))
+
+
 def design_record(prediction: Prediction) -> Record:
     """Return every figure of a single design over the workload mix, and its regimes."""
     record: Record = {

@@ -1,18 +1,23 @@
 """Answer one study: resolve it, search it, certify the answer."""
 
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from codesign.answer import certified, front_objectives, uncertified
 from codesign.further_axes import make_problem, make_variants
+from codesign.records import Record
 from codesign.result import Result
 from codesign.search.engines import Progress, Run, search
+from codesign.search.executor import check_workers
 from codesign.search.plan import make_plan
 from codesign.spec.study import Study
 from codesign.spec.study_file import anchored, read_study
 from codesign.starters import find_study
 
 __all__ = ["load_study", "make_problem", "optimize", "plan", "question"]
+
+OPEN: Final = ("engine", "trials")
+"""Fields of the search that change how far it goes, not what is asked."""
 
 
 def load_study(name_or_path: str | Path) -> Study:
@@ -62,7 +67,7 @@ def optimize(
     front = front_objectives(variants.own.objectives)
     kept = anchored(study, folder)
     findings = search(
-        variants, study.search, front, study.name, question(kept), run or Run(), progress
+        variants, study.search, front, study.name, question(kept.to_data()), run or Run(), progress
     )
     if findings.certified is not None:
         return certified(kept, findings, front)
@@ -71,15 +76,13 @@ def optimize(
 
 def plan(study: Study, *, folder: Path | None = None, workers: int = 1) -> str:
     """Return what `optimize` would do, how long it may take and why, without doing it."""
+    check_workers(workers)
     variants = make_variants(study, folder)
     front = front_objectives(variants.own.objectives)
     return make_plan(variants, study.search, front, workers).text
 
 
-def question(study: Study) -> dict[str, Any]:
+def question(study: Record) -> Record:
     """Return what decides the trials of a study: all but how many, what follows, and its name."""
-    data = study.to_data()
-    del data["name"]
-    for field in ("engine", "trials"):
-        data["search"].pop(field, None)
-    return data
+    search = {field: value for field, value in study["search"].items() if field not in OPEN}
+    return {field: value for field, value in study.items() if field != "name"} | {"search": search}

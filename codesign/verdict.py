@@ -9,6 +9,8 @@ from codesign.search.decision import Decision
 from codesign.search.enumerate import Enumeration
 from codesign.search.problem import Problem, improvement
 from codesign.search.space import DesignSpace
+from codesign.shown import shown
+from codesign.uncertainty.statistics import of_few
 
 POINT_TIE = 0.01
 """Without draws a gain below this is called a tie: no prediction is better than that."""
@@ -39,10 +41,11 @@ def verdict(
     sign = 1.0 if objective.direction == "maximize" else -1.0
     own = reference["objectives"][objective.name]
     paired = decision.gain() if decision is not None else None
-    if paired is not None:
+    if decision is not None and paired is not None:
         gain, limits = paired
         low = min(sign * limits[0], sign * limits[1])
-        qualifier = f" ({limits[0]:+.1%} to {limits[1]:+.1%}, 5-95 %)"
+        drawn = of_few(len(decision.draws))
+        qualifier = f" ({limits[0]:+.1%} to {limits[1]:+.1%}, 5-95 %{drawn})"
         better = low > 0
     elif own:
         gain, limits = best["objectives"][objective.name] / own - 1.0, None
@@ -84,8 +87,7 @@ def _of_zero(objective: Objective, best: Record, reference: Record) -> Record:
     """Say it in the objective's own unit: nothing is a share of a reference of 0."""
     value = best["objectives"][objective.name]
     better = value > 0 if objective.direction == "maximize" else value < 0
-    unit = "" if objective.unit == "-" else f" {objective.unit}"
-    told = f"{objective.name} {value:.4g}{unit} against the reference's 0"
+    told = f"{objective.name} {shown(value, objective.unit)} against the reference's 0"
     return {
         "text": f"build {design_name(best['design'])}: {told}"
         if better and best["design"] != reference["design"]
@@ -156,12 +158,10 @@ def _shortfalls(problem: Problem, nearest: Designs) -> list[str]:
     for constraint in problem.constraints:
         each = evaluation.assessments[constraint.name]
         if _first(each.violation) > 0:
-            unit = "" if constraint.unit == "-" else f" {constraint.unit}"
+            value, limit = (shown(_first(v), constraint.unit) for v in (each.value, each.limit))
             why = constraint.explain(evaluation.prediction)
-            lines.append(
-                f"  {constraint.name}: {_first(each.value):.6g} against {_first(each.limit):.6g}"
-                f"{unit}{f' ({why})' if why else ''}"
-            )
+            told = f"{value} against {limit}{f' ({why})' if why else ''}"
+            lines.append(f"  {constraint.name}: {told}")
     return lines
 
 

@@ -127,10 +127,7 @@ def ablate(
     """
     for name in ablation.figures:
         find_figure(Prediction, name)
-    study = ablation.study
-    if isinstance(study, str):
-        study = read_study(find_study(study))
-    study = overridden(study, ablation.overrides)
+    study = _study_of(ablation)
     cases = cases_of(ablation, study)
     plan = Plan(ablation, folder)
     if ablation.design == "hold":
@@ -147,10 +144,22 @@ def ablate(
                 journal.add(plan, case, row)
             _tell(progress, 1, len(cases))
     return AblationResult(
-        ablation=ablation.to_data() | {"study": study.to_data()},
+        ablation=question(ablation),
         rows=[rows[case.name] for case in cases],
         versions={name: version(name) for name in ("codesign", "numpy", "scipy")},
     )
+
+
+def question(ablation: Ablation) -> Record:
+    """Return what is asked, as a result carries it: with the study that every row begins from."""
+    return ablation.to_data() | {"study": _study_of(ablation).to_data()}
+
+
+def _study_of(ablation: Ablation) -> Study:
+    study = ablation.study
+    if isinstance(study, str):
+        study = read_study(find_study(study))
+    return overridden(study, ablation.overrides)
 
 
 def _finished(plan: Plan, cases: list[Case], journal: Journal | None) -> dict[str, Record]:

@@ -101,6 +101,7 @@ def _other(error: BaseException) -> int:
     """Usage errors of the command line's own parser, and bugs."""
     show = getattr(error, "show", None)
     if show is not None:
+        error.message = error.message.replace("Value error, ", "")  # type: ignore[attr-defined]
         with suppress(OSError):
             show()
         return UsageError.exit_status

@@ -54,7 +54,7 @@ def ablate(
     from codesign.ablation.journal import Journal
     from codesign.cli.progress import progress_bars
     from codesign.errors import InterruptedStudyError, UsageError
-    from codesign.report.ablation_files import write_ablation
+    from codesign.report.ablation_files import check_ablation, write_ablation
     from codesign.report.ablation_tables import render_ablation
 
     if resume and out is None:
@@ -62,6 +62,8 @@ def ablate(
     spec, folder = load_ablation(ablation)
     if calibration is not None:
         spec = spec.revised(overrides=spec.overrides | {"calibration": str(calibration.resolve())})
+    if out is not None:
+        check_ablation(spec, out)
     journal = None if out is None else Journal(out / "rows.jsonl")
     if journal is not None and not resume:
         journal.clear()

@@ -117,10 +117,19 @@ def optimize(
         "trials": trials, "seed": seed, "draws": draws, "sampler": sampler, "batch": batch,
         "axis": axis,
     }  # fmt: skip
+    from codesign.errors import UsageError
     from codesign.spec.study_file import located
 
     study, file = build_study(flags, own), study_file(flags)
+    if widths is not None and study.space.expert_width != "search":
+        raise UsageError("--widths are values for --expert-width search: say both")
     folder = file.parent if file is not None else None
+    from codesign.search.engines import Run
+
+    run = Run(
+        workers, cluster, storage, out, resume, say,
+        "all" if all_designs else "feasible", parquet,
+    )  # fmt: skip
     if dry_run:
         from codesign.study import plan
 
@@ -128,15 +137,12 @@ def optimize(
             emit(plan(study, folder=folder, workers=workers) + "\n")
         return
     from codesign.cli.progress import progress_bars
-    from codesign.report.files import write_result
+    from codesign.report.files import check_result, write_result
     from codesign.report.result_tables import render_result
-    from codesign.search.engines import Run
     from codesign.study import optimize as answer
 
-    run = Run(
-        workers, cluster, storage, out, resume, say,
-        "all" if all_designs else "feasible", parquet,
-    )  # fmt: skip
+    if out is not None:
+        check_result(study, out, folder)
     with located(file, study), progress_bars() as progress:
         result = answer(study, folder=folder, progress=progress, run=run)
     save = None if out is None else partial(write_result, result, out, folder)

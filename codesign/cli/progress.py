@@ -1,17 +1,25 @@
-"""Progress on standard error; silent where nobody watches."""
+"""Progress on standard error: bars on a terminal, now and then a line elsewhere."""
 
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
+
+from codesign.cli.output import say
 
 Progress = Callable[[str, int, int], None]
 
+EVERY: Final = 30.0
+"""Between two lines where there is no terminal [s]."""
+
 
 @contextmanager
-def progress_bars() -> Iterator[Progress | None]:
-    """Give a function that draws one bar per stage, or nothing off a terminal."""
+def progress_bars() -> Iterator[Progress]:
+    """Give a function told the stage, how much more of it is done, and how much there is."""
     if not sys.stderr.isatty():
-        yield None
+        yield _lines()
         return
     from rich.console import Console
     from rich.progress import Progress as Bars
@@ -26,3 +34,18 @@ def progress_bars() -> Iterator[Progress | None]:
             bars.advance(tasks[stage], done)
 
         yield report
+
+
+def _lines() -> Progress:
+    """Say how far a long run is: a log tells it from one that hangs."""
+    so_far: Counter[str] = Counter()
+    said = time.monotonic()
+
+    def report(stage: str, done: int, total: int) -> None:
+        nonlocal said
+        so_far[stage] += done
+        if time.monotonic() - said >= EVERY:
+            say(f"{stage}: {so_far[stage]:,} of {total:,}")
+            said = time.monotonic()
+
+    return report

@@ -7,15 +7,30 @@ from typing import TYPE_CHECKING, Final
 import yaml
 
 from codesign.ablation import AblationResult
+from codesign.ablation.driver import question
 from codesign.report.ablation_plots import mechanism_figure, variant_figure
 from codesign.report.ablation_tables import to_markdown
 from codesign.report.formats import to_csv, to_json
+from codesign.report.replaced import check_replaceable
+from codesign.spec.ablation import Ablation
 from codesign.whole_file import write_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+RESULT: Final = "ablation.json"
 TABLES: Final = ("variants", "mechanisms", "terms")
+
+
+def check_ablation(ablation: Ablation, folder: Path) -> None:
+    """Check that a folder holds no result of another ablation.
+
+    Raises
+    ------
+    UsageError
+        If it does.
+    """
+    check_replaceable(folder / RESULT, question(ablation), lambda result: result["ablation"])
 
 
 def write_ablation(result: AblationResult, folder: Path) -> None:
@@ -28,7 +43,7 @@ def write_ablation(result: AblationResult, folder: Path) -> None:
     """
     texts = {
         "ablation.yaml": yaml.safe_dump(result.ablation, sort_keys=False, allow_unicode=True),
-        "ablation.json": to_json(result.to_dict()),
+        RESULT: to_json(result.to_dict()),
         "ablation.md": to_markdown(result),
         "variants.svg": _svg(variant_figure(result)),
     }

@@ -5,10 +5,11 @@ from typing import Final
 
 from codesign.ablation import AblationResult
 from codesign.records import Record
-from codesign.report.formats import shown, to_csv, to_json, to_text
+from codesign.report.formats import to_csv, to_json, to_text
 from codesign.report.glossary import label, unit
 from codesign.report.grids import Grid
 from codesign.report.markdown import escaped
+from codesign.shown import shown
 
 WORDS: Final = ("variant", "design", "mechanism", "term", "status")
 """Columns of text; all others are numbers."""

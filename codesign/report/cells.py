@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from codesign.records import Record
-from codesign.report.formats import shown
+from codesign.shown import shown
 
 Value = float | int | str | bool | None
 Combination = Literal["value", "change", "sum"]

@@ -16,8 +16,8 @@ from codesign.model.arrays import FloatArray
 from codesign.prediction import FIGURES
 from codesign.records import Record, plain
 from codesign.report.cloud import EXPECTED, Cloud, Figures, Marked
-from codesign.report.formats import SIGNED, UNITS
 from codesign.report.glossary import better, constraint_label, label, meaning, unit
+from codesign.shown import SIGNED, UNITS
 
 STEPS: Final = 2**16 - 1
 WIDE: Final = 100.0

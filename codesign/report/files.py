@@ -6,14 +6,30 @@ from typing import Final
 from codesign.paths import is_folder
 from codesign.report.comparison import Comparison
 from codesign.report.formats import to_csv, to_json
+from codesign.report.replaced import check_replaceable
 from codesign.report.report import Report
 from codesign.report.tables_origin import study_yaml
 from codesign.result import Result
 from codesign.search.storage import JOURNAL
+from codesign.spec.study import Study
+from codesign.spec.study_file import anchored
 from codesign.stored import RESULT, read_result
+from codesign.study import question
 from codesign.whole_file import write_files, write_whole
 
 FORMATS: Final = ("html", "md", "csv")
+
+
+def check_result(study: Study, folder: Path, paths_from: Path | None = None) -> None:
+    """Check that a folder holds no answer to another study.
+
+    Raises
+    ------
+    UsageError
+        If it does.
+    """
+    asked = question(anchored(study, paths_from).to_data())
+    check_replaceable(folder / RESULT, asked, lambda result: question(result["study"]))
 
 
 def write_result(result: Result, folder: Path, paths_from: Path | None = None) -> None:

@@ -3,9 +3,10 @@
 from codesign.prediction import FIGURES, Prediction
 from codesign.records import Record, prediction_rows
 from codesign.regimes import LARGEST_BATCH, pays_no_more_from
-from codesign.report.formats import shown, to_csv, to_json, to_text
+from codesign.report.formats import to_csv, to_json, to_text
 from codesign.report.grids import Grid
 from codesign.servable import unservable
+from codesign.shown import shown
 
 COLUMNS = {
     "batch_size": "B",

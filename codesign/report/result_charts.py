@@ -8,7 +8,6 @@ from codesign.model.arrays import ArrayLike, FloatArray
 from codesign.records import Record
 from codesign.report.charts import Axis, Chart, Role, Series
 from codesign.report.cloud import EXPECTED, Cloud, Figures, Marked
-from codesign.report.formats import UNITS
 from codesign.report.glossary import (
     component_label,
     constraint_label,
@@ -17,6 +16,7 @@ from codesign.report.glossary import (
     unit,
 )
 from codesign.report.sentences import WORTH_NOTHING
+from codesign.shown import UNITS
 
 MOST_BARS = 10
 

@@ -1,6 +1,7 @@
 """The first screen in words: the question, the verdict, and three reasons made from figures."""
 
 import re
+from pathlib import Path
 
 from codesign.records import Record
 from codesign.report.cells import Cell, Sentence, cell, look_up, pointer
@@ -12,6 +13,7 @@ from codesign.report.glossary import (
     statistic_label,
     unit,
 )
+from codesign.uncertainty.statistics import of_few
 
 WORTH_NOTHING = 1e-6
 """Value of information that is rounding, not a gain."""
@@ -34,8 +36,15 @@ def question(result: Record) -> str:
     number = "give" if len(axes) > 1 else "gives"
     return (
         f"Which {asked} {number} the {direction} {_spelled(objective)}, starting from "
-        f"{study['reference']}, on {study['hardware']} at {batch_words(result)}?"
+        f"{_short(study['reference'])}, on {_short(study['hardware'])} at {batch_words(result)}?"
     )
+
+
+def _short(name: str) -> str:
+    """Return a file's name without its folders, but the one that tells config.json's apart."""
+    path = Path(name)
+    kept = 2 if path.name == "config.json" else 1
+    return name if len(path.parts) <= kept else str(Path(*path.parts[-kept:]))
 
 
 def _spelled(objective: str) -> str:
@@ -95,7 +104,12 @@ def gain(result: Record) -> Sentence:
     )
     if verdict["interval"] is None:
         return (*gained, ", not weighed against uncertainty")
-    return (*gained, " (5–95\u00a0%: ", *_interval(result, "verdict", "interval", unit="gain"), ")")
+    limits = _interval(result, "verdict", "interval", unit="gain")
+    return (*gained, f" ({_drawn(result)}: ", *limits, ")")
+
+
+def _drawn(result: Record) -> str:
+    return f"5–95\u00a0%{of_few(result['study']['uncertainty']['draws'])}"
 
 
 def _interval(result: Record, *path: str | int, unit: str, digits: int = 2) -> Sentence:
@@ -112,7 +126,7 @@ def expected_objective(result: Record, which: str = "best") -> Sentence:
     limits = _interval(result, "interval", which, unit=unit(objective), digits=3)
     statistic = result["study"]["objectives"][0].get("statistic", "mean")
     named = "" if statistic == "mean" else f"{statistic_label(statistic)}; "
-    return (value, f" ({named}5–95\u00a0%: ", *limits, ")")
+    return (value, f" ({named}{_drawn(result)}: ", *limits, ")")
 
 
 def objective_detail(result: Record) -> Sentence:
@@ -122,7 +136,7 @@ def objective_detail(result: Record) -> Sentence:
     if result["interval"] is None:
         return ("at the values in use, no interval; reference ", own)
     limits = _interval(result, "interval", "best", unit=unit(objective), digits=3)
-    return ("5–95\u00a0%: ", *limits, "; reference ", own)
+    return (f"{_drawn(result)}: ", *limits, "; reference ", own)
 
 
 def certificate(result: Record) -> Sentence:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import optuna
 
-from codesign.errors import InterruptedStudyError
+from codesign.errors import InterruptedStudyError, UsageError
 from codesign.objectives import Objective
 from codesign.search.certificate import Certified, certify
 from codesign.search.dashboard import TOP, annotate, mirror
@@ -18,7 +18,6 @@ from codesign.search.hybrid import STARTS, Polish, polish
 from codesign.search.optuna_study import StudyOutcome, directions_of, run_optuna
 from codesign.search.plan import Plan, make_plan
 from codesign.search.record import StudyRecord
-from codesign.search.sampling import check_sampler
 from codesign.search.storage import Store, open_store
 from codesign.search.variants import Variants
 from codesign.spec.study import Search
@@ -59,6 +58,20 @@ class Run:
     announce: Callable[[str], None] | None = None
     designs: Literal["feasible", "all"] = "feasible"
     parquet: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what would do nothing.
+
+        Raises
+        ------
+        UsageError
+        """
+        if self.resume and self.folder is None and self.storage is None:
+            raise UsageError(
+                "--resume continues a study in an --out folder or --storage: say where"
+            )
+        if self.folder is None and (self.parquet or self.designs == "all"):
+            raise UsageError("designs are written into an --out folder: say where")
 
 
 @dataclass(frozen=True)
@@ -113,11 +126,13 @@ def search(
     InterruptedStudyError
         If Ctrl-C stopped it after trials were recorded.
     """
-    check_sampler(settings.sampler)
     with open_pool(run.workers, run.cluster) as pool:
         plan = make_plan(variants, settings, front, pool.workers)
-        if run.announce is not None and plan.long:
-            run.announce(plan.text)
+        announce = run.announce or _nobody
+        if plan.long:
+            announce(plan.text)
+        if not plan.exact and (run.parquet or run.designs == "all"):
+            announce("no designs are written: only an exact run evaluates every one")
         outcome = certified = polished = None
         store = open_store(run.storage, run.folder, name)
         with closing(store), store.answering(), _keeping(store, plan):
@@ -126,6 +141,8 @@ def search(
                 record = StudyRecord(
                     store, name, directions_of(variants), names, question, run.resume
                 )
+                if run.resume and not record.begun:
+                    announce(f"nothing to resume in {store.place}: study {name!r} begins")
                 told = _stage(progress, "study", settings.trials)
                 outcome = run_optuna(variants, settings, told, pool, record)
             if plan.exact:
@@ -183,6 +200,10 @@ def _keeping(store: Store, plan: Plan) -> Iterator[None]:
             f"interrupted; what was told is kept in {store.place}: the same command with --resume "
             "continues"
         ) from None
+
+
+def _nobody(_text: str) -> None:
+    pass
 
 
 def _stage(progress: Progress | None, stage: str, total: int) -> Callable[[int], None] | None:

@@ -156,6 +156,12 @@ class InProcess(Executor):
         return future
 
 
+def check_workers(workers: int) -> None:
+    """Raise a UsageError for a number of processes that does no work."""
+    if workers < 1:
+        raise UsageError(f"workers must be at least 1 ({workers})")
+
+
 @contextmanager
 def open_pool(workers: int = 1, cluster: str | None = None) -> Iterator[Pool]:
     """Open a pool: a Dask cluster if an address is given, else so many local processes.
@@ -172,8 +178,7 @@ def open_pool(workers: int = 1, cluster: str | None = None) -> Iterator[Pool]:
     UsageError
         If the number is not positive, dask.distributed is missing, or nobody answers.
     """
-    if workers < 1:
-        raise UsageError(f"workers must be at least 1 ({workers})")
+    check_workers(workers)
     if cluster is not None:
         with _cluster_pool(cluster) as pool:
             yield pool

@@ -7,6 +7,7 @@ from typing import Final
 
 from codesign.objectives import Objective
 from codesign.search.enumerate import POINTS_AT_ONCE, enumerate_part
+from codesign.search.sampling import check_sampler
 from codesign.search.variants import Variants
 from codesign.spec.study import Search
 
@@ -70,7 +71,13 @@ def make_plan(
     """Choose the engine and estimate what it takes.
 
     The choice depends on the study alone, not on how fast this machine is.
+
+    Raises
+    ------
+    UsageError
+        If there is no such sampler.
     """
+    check_sampler(search.sampler)
     size, draws = variants.size, len(variants.own.draws)
     limit = int(EXACT_POINTS / (1 + POINTS_PER_DRAW * draws))
     study, exact, polish, why = _engine(search, size, limit)
@@ -132,7 +139,8 @@ def _but(variants: Variants, size: int) -> str:
     axes = variants.own.space.axes
     product = len(variants) * math.prod(len(values) for values in axes.values())
     none = f", without {product - size:,} that have top_k > experts" if product > size else ""
-    return f"{none}; the reference's own experts are always among them"
+    left_out = "".join(f"; {line}" for line in variants.own.space.assumptions())
+    return f"{none}; the reference's own experts are always among them{left_out}"
 
 
 def _axes(variants: Variants) -> str:

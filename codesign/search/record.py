@@ -14,6 +14,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from codesign.errors import UsageError
 from codesign.objectives import Direction
+from codesign.records import differences
 from codesign.search.storage import Store
 
 SLOT: Final = "slot"
@@ -42,6 +43,11 @@ class StudyRecord:
     resume : bool
         Go on with a study of that name if there is one.
 
+    Attributes
+    ----------
+    begun : bool
+        Whether there was one.
+
     Raises
     ------
     UsageError
@@ -69,6 +75,7 @@ class StudyRecord:
                 "for a new one choose another --out, --storage or name"
             ) from None
         asked = self.study.user_attrs.get(QUESTION)
+        self.begun = asked is not None
         if asked is None:
             self.study.set_user_attr(QUESTION, question)
             with warnings.catch_warnings():
@@ -77,7 +84,7 @@ class StudyRecord:
         elif asked != question:
             raise UsageError(
                 f"{store.place}: study {name!r} asked another question "
-                f"({', '.join(_differences(asked, question))} differ); only trials may change: "
+                f"({', '.join(differences(asked, question))} differ); only trials may change: "
                 "for a new question choose another --out, --storage or name"
             )
         self._fail_running()
@@ -142,7 +149,3 @@ def _shown(trial: FrozenTrial, slot: int) -> FrozenTrial:
         values=trial.values, params=trial.params, distributions=trial.distributions,
         system_attrs=system, user_attrs=trial.user_attrs | {SLOT: slot},
     )  # fmt: skip
-
-
-def _differences(asked: dict[str, Any], asks: dict[str, Any]) -> list[str]:
-    return sorted(key for key in asked.keys() | asks.keys() if asked.get(key) != asks.get(key))

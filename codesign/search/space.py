@@ -1,7 +1,7 @@
 """The space of a study: axes, the reference's own values among them, and the expert width."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,14 @@ class DesignSpace:
     axes : dict of str to tuple of int
         Ascending values by axis; `expert_width` only where it is searched.
     scenario : Scenario
+    left_out : dict of str to tuple of int
+        Values asked for that no design can have: a top_k above every number of experts, a number
+        of experts below every top_k.
     """
 
     axes: dict[str, tuple[int, ...]]
     scenario: Scenario
+    left_out: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, space: Space, scenario: Scenario) -> "DesignSpace":
@@ -60,7 +64,20 @@ class DesignSpace:
             if space.widths is None:
                 raise UsageError("space: expert_width search needs widths, such as 256:2048:128")
             axes["expert_width"] = tuple(sorted({*space.widths, moe.expert_width}))
-        return cls(axes, scenario)
+        impossible = {
+            "experts": tuple(n for n in axes["experts"] if n < axes["top_k"][0]),
+            "top_k": tuple(k for k in axes["top_k"] if k > axes["experts"][-1]),
+        }
+        for axis, left in impossible.items():
+            axes[axis] = tuple(value for value in axes[axis] if value not in left)
+        return cls(axes, scenario, {axis: left for axis, left in impossible.items() if left})
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Return what of the space as it was asked for is no part of it."""
+        return tuple(
+            f"space: {axis} {', '.join(map(str, values))} left out: top_k would exceed experts"
+            for axis, values in self.left_out.items()
+        )
 
     @property
     def size(self) -> int:

@@ -2,18 +2,18 @@
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from codesign.spec.base import Count, Seconds, Spec
+from codesign.spec.base import Count, Fraction, Seconds, Spec
 
 Relative = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Range(Spec):
-    """Lowest and highest value of a dimensionless input."""
+    """Lowest and highest value of a probability or correlation."""
 
-    low: float
-    high: float
+    low: Fraction
+    high: Fraction
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -59,7 +59,7 @@ class Uncertainty(Spec):
     Parameters
     ----------
     draws : int
-        Joint draws; 0 answers for the values in use alone.
+        Joint draws; 0 answers for the values in use alone. One has no spread, and is refused.
     popularity : Range
         r_p; published routers lie between .06 and .30.
     window_correlation : float
@@ -86,3 +86,10 @@ class Uncertainty(Spec):
     cycle_ratio: Relative = 0.11
     measured_kernels: KernelErrors = KernelErrors(floor=0.1, bandwidth=0.03, compute=0.06)
     scaled_kernels: KernelErrors = KernelErrors(floor=0.25, bandwidth=0.10, compute=0.15)
+
+    @field_validator("draws")
+    @classmethod
+    def _have_spread(cls, draws: int) -> int:
+        if draws == 1:
+            raise ValueError("must be 0 for none, or at least 2: a single draw has no spread")
+        return draws

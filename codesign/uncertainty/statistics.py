@@ -1,8 +1,13 @@
 """One number from the draws of an objective: mean, quantile, or mean of the worst."""
 
+from typing import Final
+
 import numpy as np
 
 from codesign.model.arrays import FloatArray
+
+FEW: Final = 20
+"""With fewer draws none need lie in a tail of 5 %: the interval is narrower than it claims."""
 
 
 def statistic(name: str, samples: FloatArray, *, larger_is_better: bool) -> FloatArray:
@@ -37,3 +42,14 @@ def interval(samples: FloatArray) -> tuple[float, float]:
     """Return the 5 % and 95 % quantiles of one-dimensional samples."""
     low, high = np.quantile(samples, [0.05, 0.95])
     return float(low), float(high)
+
+
+def of_few(draws: int) -> str:
+    """Return what to say after ``5-95 %``: of how many draws, where they are few.
+
+    Examples
+    --------
+    >>> of_few(64), of_few(8)
+    ('', ' of 8 draws')
+    """
+    return f" of {draws} draws" if draws < FEW else ""

@@ -25,7 +25,7 @@ ENDS = [
     "predict --hw h100 --arch deepseek-v3 --target-bs 32 --gpus 1024 --set experts=100000 "
     "--set expert_width=8 --draft-tokens 1",
     "optimize --hw h100 --target-bs 1 --context 0 --experts 1 --top-k 1 --shared-experts 0 "
-    "--draft-tokens 0 --draws 1",
+    "--draft-tokens 0 --draws 2",
     "optimize --hw h100 --target-bs 32 --experts 4096 --top-k 1,4096 --draft-tokens 0,64 --draws 0",
     "optimize --hw h100 --target-bs 1:.5,65536:.5 --experts 128 --top-k 8 --draft-tokens 0,64 "
     "--gpus 8 --draws 0 --no-constraint memory",

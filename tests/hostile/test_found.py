@@ -254,3 +254,17 @@ def test_what_a_report_says_of_the_study_is_checked_first(
     Path("result.json").write_text(json.dumps(result))
     done = run("report", "result.json", "--format", "md", "--out", "r")
     assert (done.status, "cut short or changed by hand" in done.err) == (4, True), done.err
+
+
+@pytest.mark.parametrize("name", ["popularity", "acceptance_rate", "acceptance_decay"])
+@pytest.mark.parametrize("limits", [(-1e20, 0.2), (-1e308, 0.2), (0.1, 1.5), (-0.1, 0.2)])
+def test_a_prior_of_a_probability_is_one(name: str, limits: tuple[float, float]) -> None:
+    """Draws far outside ended in an overflow, or in a router that is none."""
+    prior = dict(zip(("low", "high"), limits, strict=True))
+    data = {
+        "hardware": "h100", "workload": {"target_batch_size": 8}, "uncertainty": {name: prior},
+    }  # fmt: skip
+    Path("study.yaml").write_text(json.dumps(data))
+    done = run("optimize", "--study", "study.yaml", "--dry-run")
+    assert done.status == 2
+    assert f"uncertainty.{name}.{'high' if limits[1] > 1 else 'low'}" in done.err

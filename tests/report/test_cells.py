@@ -3,7 +3,7 @@
 import pytest
 
 from codesign.report.cells import Cell, cell, change, look_up, pointer, table
-from codesign.report.formats import shown
+from codesign.shown import shown
 
 RESULT = {"best": {"a/b": 2.0, "list": [1, 2]}, "reference": {"a/b": 1.6}, "zero": 0.0}
 

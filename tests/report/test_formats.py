@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rich.table import Table
 
 from codesign.records import plain
-from codesign.report.formats import shown, to_csv, to_json, to_text
+from codesign.report.formats import to_csv, to_json, to_text
+from codesign.shown import shown
 
 
 def test_json_ends_its_line_and_keeps_every_letter() -> None:

@@ -40,7 +40,7 @@ def drive(storage: str, study: Study, workers: int = 1) -> None:
     """Run or continue the study to its end."""
     variants = Variants(make_problem(study))
     run = Run(storage=storage, resume=True, workers=workers)
-    search(variants, study.search, (), study.name, question(study), run)
+    search(variants, study.search, (), study.name, question(study.to_data()), run)
 
 
 def undisturbed_seconds(study: Study) -> float:

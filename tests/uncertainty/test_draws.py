@@ -86,11 +86,10 @@ def test_interpolated_routers_are_close_to_their_own_tables() -> None:
 @pytest.mark.parametrize(
     "uncertainty",
     [
-        {"draws": 1},
         {"draws": 8, "window_correlation": 0.0},
         {"draws": 8, "popularity": {"low": 0.292, "high": 0.292}, "window_correlation": 0.0},
     ],
-    ids=["one draw", "constant window", "nothing drawn"],
+    ids=["constant window", "nothing drawn"],
 )
 def test_a_constant_column_of_draws_has_a_single_node(uncertainty: dict[str, object]) -> None:
     # Coinciding nodes had a weight of one each: U(32, 4) of 128/8 was 127.97 instead of 109.7.
