@@ -9,7 +9,7 @@ from codesign.search.decision import Decision
 from codesign.search.enumerate import Enumeration
 from codesign.search.problem import Problem, improvement
 from codesign.search.space import DesignSpace
-from codesign.shown import shown
+from codesign.shown import UNITS, shown
 from codesign.uncertainty.statistics import of_few
 
 POINT_TIE = 0.01
@@ -87,7 +87,7 @@ def _of_zero(objective: Objective, best: Record, reference: Record) -> Record:
     """Say it in the objective's own unit: nothing is a share of a reference of 0."""
     value = best["objectives"][objective.name]
     better = value > 0 if objective.direction == "maximize" else value < 0
-    told = f"{objective.name} {shown(value, objective.unit)} against the reference's 0"
+    told = f"{objective.name} {_told(value, objective.unit)} against the reference's 0"
     return {
         "text": f"build {design_name(best['design'])}: {told}"
         if better and best["design"] != reference["design"]
@@ -158,11 +158,16 @@ def _shortfalls(problem: Problem, nearest: Designs) -> list[str]:
     for constraint in problem.constraints:
         each = evaluation.assessments[constraint.name]
         if _first(each.violation) > 0:
-            value, limit = (shown(_first(v), constraint.unit) for v in (each.value, each.limit))
+            value, limit = (_told(_first(v), constraint.unit) for v in (each.value, each.limit))
             why = constraint.explain(evaluation.prediction)
             told = f"{value} against {limit}{f' ({why})' if why else ''}"
             lines.append(f"  {constraint.name}: {told}")
     return lines
+
+
+def _told(value: float, unit: str) -> str:
+    """Return a value with its unit, also one that tables name in their headings."""
+    return shown(value, unit) if unit in (*UNITS, "-") else f"{shown(value)} {unit}"
 
 
 def _first(values: FloatArray) -> float:

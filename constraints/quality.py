@@ -17,7 +17,7 @@ class Quality(Constraint):
     Parameters
     ----------
     epsilon : float
-        Loss that may be given up [nat/token]; 0.01 is about 14 % of compute at 1e22 FLOP.
+        Loss that may be given up [nat/token].
     level : float
         Of the quantile, in (0, 1).
     """

@@ -1,8 +1,9 @@
-"""Print the figures that decision records quote, each from an independent computation.
+"""Print the figures that decision records and docstrings quote, from independent computations.
 
     python scripts/decision_figures.py
 
-takes some minutes: routers are simulated with an exact top-k, or integrated by brute force.
+Routers are simulated with an exact top-k, or integrated by brute force. A line begins with the
+number of the decision record, or with the module whose docstring has the figure.
 """
 
 import sys
@@ -15,7 +16,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a file, from anywhere
 
-from codesign.hardware import load_hardware
+from codesign.hardware import list_hardware, load_hardware
+from codesign.model.expert_parallel import busiest_rank
 from codesign.model.latent_router import overlap, unique_experts
 from codesign.model.routing import (
     GENERIC_ROUTER,
@@ -27,6 +29,7 @@ from tests.model.oracle_router import (
     SimulatedRouter,
     chain_unique_share,
     exact_overlap,
+    mean_busiest,
     mean_unique,
 )
 
@@ -49,7 +52,7 @@ def exact_top_k() -> Iterator[Line]:
         yield f"fixed threshold, {experts}/{top_k}, most too few", f"{low:.1%}"
     errors = {True: [0.0], False: [0.0]}
     for experts in (2, 4, 16, 128, 1024, 4096):
-        for top_k in (k for k in (1, 2, 4) if k < experts):
+        for top_k in (k for k in (1, 2, 4, 8) if k < experts):
             for correlation in (0.05, 0.3, 0.6, 0.8, 0.95):
                 ours = 2 - float(overlap(experts, top_k, correlation))
                 error = abs(ours / (2 - exact_overlap(experts, top_k, correlation)) - 1)
@@ -101,13 +104,18 @@ def _one_correlation(router: RouterParameters, window: int) -> RouterParameters:
 
 def narrow_experts() -> Iterator[Line]:
     """Record 4."""
-    [kernel] = [
-        each
-        for each in load_hardware("h100").kernels
-        if (each.kernel, each.backend, each.dtype) == ("routed_experts", "vllm", "bf16")
-    ]
-    narrow = float(kernel.narrow_width or 0.0)
+    fitted = {
+        (device, kernel.backend, kernel.dtype): float(kernel.narrow_width or 0.0)
+        for device in list_hardware()
+        for kernel in load_hardware(device).kernels
+        if kernel.kernel == "routed_experts" and kernel.samples
+    }
+    narrow = fitted["h100-sxm", "vllm", "bf16"]
     yield "narrow_width, H100, vLLM, bf16 [element]", f"{narrow:.0f}"
+    devices, engines, _ = zip(*fitted, strict=True)
+    where = f"{len({*devices})} devices, {len({*engines})} engines"
+    low, middle, high = np.quantile([*fitted.values()], (0, 0.5, 1))
+    yield f"the same, {where}", f"{low:.0f} to {high:.0f}, median {middle:.0f}"
     for width in (384, 192, 96):
         reached = (1 + (narrow / 768) ** 1.5) / (1 + (narrow / width) ** 1.5)
         yield f"bandwidth at width {width} over that at 768", f"{reached:.2f}"
@@ -115,7 +123,7 @@ def narrow_experts() -> Iterator[Line]:
 
 def group_limited() -> Iterator[Line]:
     """Record 7."""
-    for experts, top_k, groups, kept in ((256, 8, 8, 4), (160, 6, 8, 3)):
+    for experts, top_k, groups, kept in ((256, 8, 8, 4), (160, 6, 8, 3), (256, 8, 8, 2)):
         free, limited = (
             mean_unique(
                 SimulatedRouter(experts, top_k, GENERIC_ROUTER, *limit).batches(16, 8, 200, seed=3),
@@ -133,19 +141,44 @@ def group_limited() -> Iterator[Line]:
         yield f"{where}: the model against it, rms", f"{apart:.2%}"
 
 
-RECORDS: Final[dict[int, Callable[[], Iterator[Line]]]] = {
-    2: exact_top_k,
-    3: chained_blocks,
-    4: narrow_experts,
-    7: group_limited,
+def busiest() -> Iterator[Line]:
+    """The busiest rank of expert parallelism, by how many experts a rank holds; 1 to 64 tokens."""
+    for held in (16, 8, 4, 2, 1):
+        errors: dict[str, list[float]] = {}
+        for experts, top_k in ((256, 8), (128, 8), (64, 6), (32, 2)):
+            for batch, window in ((1, 1), (8, 1), (16, 4)):
+                ranks = experts // held
+                batches = SimulatedRouter(experts, top_k, GENERIC_ROUTER).batches(
+                    batch, window, 1200, seed=1
+                )
+                unique, slots = mean_busiest(batches, ranks)
+                load = busiest_rank(experts, top_k, batch, window, GENERIC_ROUTER, ranks)
+                found = {
+                    "unique experts": float(load.unique_experts) / unique - 1,
+                    "token slots": float(load.token_slots) / slots - 1,
+                }
+                if batch * window == 1:  # each of its experts has one slot
+                    found = {"either of one token": found["token slots"]}
+                for kind, error in found.items():
+                    errors.setdefault(kind, []).append(error)
+        for kind, each in errors.items():
+            yield f"{held} experts per rank, {kind}", f"{min(each):+.0%} to {max(each):+.0%}"
+
+
+FIGURES: Final[dict[str, Callable[[], Iterator[Line]]]] = {
+    "2": exact_top_k,
+    "3": chained_blocks,
+    "4": narrow_experts,
+    "7": group_limited,
+    "expert_parallel": busiest,
 }
 
 
 def main() -> None:
-    """Print every record's figures."""
-    for number, figures in RECORDS.items():
+    """Print every figure."""
+    for name, figures in FIGURES.items():
         for what, value in figures():
-            print(f"{number}. {what}: {value}", flush=True)
+            print(f"{name}. {what}: {value}", flush=True)
 
 
 if __name__ == "__main__":

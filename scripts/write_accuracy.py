@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
+sys.path.insert(0, str(Path(__file__).parents[1]))  # run as a file, from anywhere
 
 from codesign.hardware import list_hardware, load_hardware
 from codesign.validation import shipped_rows
-from codesign.validation.cycle_data import cycle_errors
 from codesign.validation.errors_by_group import GroupErrors
 from codesign.validation.field_reports import field_reports
 from codesign.validation.measured import Measured, measured_errors
+from scripts.accuracy_doubts import doubts
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "accuracy.md"
 START, END = "<!-- serving: scripts/write_accuracy.py -->", "<!-- /serving -->"
@@ -38,14 +38,15 @@ def rewritten(folder: Path) -> str:
 
 def _parts(folder: Path, measured: Measured) -> Iterable[str]:
     yield (
-        "Every figure here is printed by `codesign validate --data ../shared/data` (published "
+        "This page is written by `python scripts/write_accuracy.py ../shared/data`; its tables of "
+        "measurements are those that `codesign validate --data ../shared/data` prints (published "
         "numbers and drift alone: `codesign validate`). *Held out* means that no constant was "
         "fitted to the measurement it is compared with. Errors are absolute and relative unless "
         "they carry a sign.\n"
     )
     yield "## What was asked, and what is reached\n"
     yield _table(("figure", "asked", "reached", ""), _targets(measured))
-    yield _doubts(folder)
+    yield doubts(folder, measured)
     yield "## All held-out measurements\n"
     yield _table(
         ("data set", "quantity", "groups", "n", "median", "p90", "median of groups"),
@@ -131,43 +132,6 @@ def _target(name: str, limit: float, value: float) -> Sequence[object]:
 
 def _standing(reached: bool) -> str:
     return "reached" if reached else "**missed**"
-
-
-def _doubts(folder: Path) -> str:
-    """Say where it misses and what hangs on a choice."""
-    second = [g.median for g in cycle_errors(folder, rank=1) if not g.fitted]
-    found = [g for g in cycle_errors(folder) if not g.fitted]
-    worst = sorted(found, key=lambda g: -g.median)[:2]
-    misses = "; ".join(f"{g.model} on {g.hardware} ({g.source}) by {g.median:.0%}" for g in worst)
-    return (
-        "\nWhere it misses, and what hangs on a choice:\n\n"
-        f"- Cycle ratios are furthest off for {misses}. SpecForge issue 339 measured cycles of "
-        "11.6 and 16.6 ms where kernels and overheads explain 7 and 10 ms; its early EAGLE-3 path "
-        "is suspected, not known. MoESD's four L40 are priced as L40S with measured PCIe "
-        "collectives of another box, its draft by size alone.\n"
-        "- The routed kernels' p90 is of constants fitted to unsharded experts alone. The bundled "
-        "ones also hold the width at which sharded experts slow down: 2.4 % and 10.0 % on the same "
-        "rows, 3.0 % and 13.5 % over TP 1-8.\n"
-        "- GPUs (or, where stated, batch sizes) are inferred from the baseline's TPOT. With the "
-        f"second nearest choice the median over groups would be {np.median(second):.0%}. Host "
-        "time is kept within 0-1 ms, the range documented before: a first version without that "
-        "limit put the 8B control on two GPUs and the 30B targets on eight, and missed by 15 %; "
-        "the limit was added with that result in view.\n"
-        "- TPOT of servers holds prefill of other requests between two tokens; it is added at half "
-        "of the datasheet's compute, a round share, the same for all, chosen with the errors in "
-        "view: without prefill the median is 24 %, at all of the compute 15 %, at a third 14 %. "
-        "vLLM 0.12 with Qwen3-235B-FP8 on H200 is twice as slow as its kernels: outside, engine.\n"
-        "- Intervals are wide: engines differ by more than kernels do. Draws of uncertain inputs "
-        "alone would cover a twentieth of the held-out cycle ratios; what the model leaves out is "
-        "taken from the residuals of the other sources.\n"
-        "- Group-limited routing raises unique experts by 1-5 % where experts are alike in all "
-        "groups (simulation); the kernel tables' own DeepSeek-V3 rows load half the experts "
-        "because their balanced logits tie.\n"
-        "- At batch size 1 the Cohere study measured T(1)/T(4) = .80; floors and launch-bound "
-        "components carry the model to .73 on its nearest public relative, the rest is not "
-        "explained. The study's two popularity figures disagree (r_p .292 and .186): both are "
-        "kept.\n"
-    )
 
 
 def _group(group: GroupErrors) -> Sequence[object]:

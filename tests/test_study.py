@@ -267,7 +267,7 @@ def test_infeasible_says_what_excludes_how_many_and_what_to_relax() -> None:
     assert message[1:3] == ["  sd_tokens_per_s excludes 5", "  K excludes 3"]
     assert message[3].startswith("least violating: experts 128, top_k 8, shared_experts 0, draft_t")
     assert message[4].startswith("  sd_tokens_per_s: ") and message[4].endswith(
-        "against 1e+09 token/s"
+        "against 1,000,000,000 token/s"
     )
     assert "relax: without sd_tokens_per_s alone a design is feasible" in message
     assert message[-1].startswith("(--no-constraint NAME lifts one, --constraint ")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from codesign.errors import DataError
 from codesign.paths import read_whole
 
-MAX_BYTES: Final = 16 * 2**20  # the largest published one seen has 3 MB of quantisation lists
+MAX_BYTES: Final = 16 * 2**20  # some published ones have megabytes of quantisation lists
 MAX_FIELD: Final = 10**8  # above any width, vocabulary or layer count; keeps products exact
 MAX_LAYERS: Final = 10_000
 

@@ -14,7 +14,7 @@ from codesign.spec.precision import Dtype
 from codesign.units import UNITS
 
 HOST_LIMIT: Final = 20e-3
-"""Host time per step and fixed time per cycle stay below; 0-1 and 0-1.7 ms were seen [s]."""
+"""Host time per step and fixed time per cycle stay below; far above their priors' ends [s]."""
 
 FLOOR_SPREAD: Final = 0.5
 BANDWIDTH_SPREAD: Final = 0.2

@@ -12,7 +12,7 @@ from codesign.calibration.options import Progress
 from codesign.errors import DataError
 
 LARGEST_EXPANSION: Final = 200.0
-"""Traces and logs compress 5- to 60-fold; zeros, as in a gzip bomb, about 1,000-fold."""
+"""Traces and logs compress less; zeros, as in a gzip bomb, far more."""
 
 ALWAYS_ALLOWED: Final = 1 << 28
 """Bytes that any file may expand to."""

@@ -10,7 +10,7 @@ from codesign.model.communication import Interconnect
 from codesign.spec.hardware import KernelKind
 
 EAGER_LAUNCH: Final = 3.4e-6
-"""More per kernel than in a graph: 6 us, the middle of 2-10 us eager, against 2.6 us [s]."""
+"""More per kernel than in a graph: 6 us, an assumption, against 2.6 us [s]."""
 
 EAGER_ALL_REDUCE: Final = 17e-6
 """More per all-reduce: 20.6-23.9 us eager, 4.3-5.6 us in a graph, up to 64 KiB, on 2-8 H100

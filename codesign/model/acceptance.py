@@ -20,7 +20,7 @@ def decay_survival(first: ArrayLike, ratio: ArrayLike, positions: int) -> FloatA
 
     Notes
     -----
-    On 14 measured curves the two parameters misfit by 0.3-2.3 %, one constant rate by 2-8 %.
+    docs/accuracy.md sets it beside one constant rate on measured curves, draft lengths left out.
     """
     index = np.arange(positions)
     rates = np.asarray(first)[..., None] * np.asarray(ratio)[..., None] ** index

@@ -20,7 +20,7 @@ from codesign.model.table_grid import TableGrid, chebyshev_fit
 from codesign.model.threshold import effective_correlation
 
 LARGEST_CORRELATION: Final = 0.9
-"""Higher ones count as this: published ones end at .79, and the quadrature needs some noise."""
+"""Higher ones count as this: published ones are lower, and the quadrature needs some noise."""
 
 
 def _gaussian_trapezoid(nodes: int, reach: float) -> tuple[FloatArray, FloatArray]:
@@ -78,11 +78,10 @@ def effective_tokens(
     1 - U/N = E_z[(E_y[(E_x[(1 - p(z, y, x))^b])^(q/b)])^B]. z is the popularity of the expert, y
     the request's context, and x what a block of b neighbouring tokens has in common: b and its
     correlation reproduce the mean and the mean square of r_a·φ^(lag-1) over the pairs of the
-    window, which is within .1 % of the autoregressive chain for the generic router and .4 % for
-    r_w(4) = .71, q <= 17 (one mean correlation for all pairs: 1.1 and 2.7 %, always too many).
-    Interpolation and quadrature together err by less than 3e-4 for published routers, and by less
-    than 2e-3 for popularity .6, skew .3 or decay .8, q to 17 (N to 4096, B to 65,536); by less
-    than 3e-3 for k/N below 2e-4.
+    window; decision 3 says how near that is to the autoregressive chain. Interpolation and
+    quadrature together err by less than 3e-4 for published routers, and by less than 2e-3 for
+    popularity .6, skew .3 or decay .8 (N to 4096, B to 65,536), and by less than 3e-3 for k/N below
+    2e-4: `tests/twin/test_router_twin.py`.
     """
     pairs, pair = _distinct(threshold, share)
     rare = (pairs[:, 0] > _USUAL.thresholds[1]) | (pairs[:, 1] > _USUAL.shares[1])

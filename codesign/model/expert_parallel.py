@@ -62,10 +62,10 @@ def busiest_rank(
     and skewness of a rank of N/ep experts follow, and the maximum of ep of them by Cornish and
     Fisher's expansion, m1 and m2 being the first moments of the maximum of ep standard normals:
     mean + sd·[m1 + skewness/6·(m2 - 1)]; all experts of the rank where fewer than (m1/2)² are
-    missing on average. Against a simulated exact top-k within 5 % where a rank
-    holds 8 experts or more (6 % for a single token). With fewer, token slots within 7 %, and
-    unique experts within 11 % beyond a single token, for which they are up to 18 % too many with
-    4 experts per rank and 40 % with 2. With one expert per rank slots are within 11 %.
+    missing on average. `scripts/decision_figures.py` compares with a simulated exact top-k: of 8
+    and 64 tokens both are within 3 % where a rank holds 8 or 16 experts, and within 8 % where it
+    holds fewer; of a single token they are up to 6 % too many with 16 experts, 15 % with 8, 31 %
+    with 4 and 49 % with 2.
     """
     experts, tokens = np.asarray(experts, dtype=np.float64), np.asarray(batch_size) * window
     ranks = experts / np.ceil(experts / ranks)

@@ -44,9 +44,10 @@ def correlation_share(
     Notes
     -----
     1 - .7 x^1.8, x being the share of a token's free top-k that the limit excludes
-    (`excluded_share`). Fitted to simulated exact routers, 10 combinations of N = 64...512,
-    k = 4...16, G = 4...8 with 2...6 kept, r_w(4) = .36, .62, .71: unique experts of 1-64 sequences
-    and 1-8 tokens within .5 % rms, 1.7 % where a fourth of the groups is kept.
+    (`excluded_share`). Fitted to simulated exact routers of N = 64...512, k = 4...16, G = 4...8
+    with 2...6 kept, r_w(4) = .36, .62, .71. Unique experts are within .4 % rms of simulation for
+    DeepSeek-V2's and V3's groups, 1.6 % where a fourth of the groups is kept
+    (`scripts/decision_figures.py`; the generic router, which is among those fitted).
 
     Examples
     --------

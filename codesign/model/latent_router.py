@@ -101,12 +101,11 @@ def unique_experts(
     Notes
     -----
     N [1 - (1-u)^n], with the effective number of independent tokens n(τ, w; B, q) from
-    `effective_tokens`. Against a simulated exact top-k within .8 % for k = 1 and .5 % for k >= 2
-    (N = 8...128, B <= 32, q <= 8, r_w(4) <= .71; skew .3: .7 % for N = 8).
+    `effective_tokens`. Within 1 % of a simulated exact top-k (N = 8...128, B <= 16, q <= 8,
+    r_w(4) <= .71; `scripts/decision_figures.py`).
 
     A group-limited router's are those of the free one with its correlations scaled down by
-    `codesign.model.group_routing.correlation_share`: 1-2 % more for DeepSeek-V3 (256/8, 4 of 8
-    groups), up to 5 % more for DeepSeek-V2 (160/6, 3 of 8), against simulation within .5 % rms.
+    `codesign.model.group_routing.correlation_share`; decision 7 says how many more they are.
 
     Examples
     --------

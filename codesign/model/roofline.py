@@ -51,8 +51,8 @@ class Cost:
 
         Notes
         -----
-        On 16 architectures of measured H100 MoE kernels the sum errs by 2.4 % (median), the hard
-        maximum of byte and FLOP time by 5.1 %.
+        docs/accuracy.md has its errors against measured kernels. Where byte and FLOP time overlap,
+        a kernel's `norm` has shortened them.
         """
         return self.floor + self.memory + self.compute
 

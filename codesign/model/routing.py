@@ -12,7 +12,7 @@ ROUNDING: Final = 1e-9
 """Slack for sums that are 1 but for rounding."""
 
 SLOW_DECAY: Final = 0.1
-"""Decay over a window from which its mean is summed as a series; both are good to 1e-13 there."""
+"""Decay over a window below which its mean is summed as a series; the two meet within 1e-12."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def with_shared_experts(
     shared_experts : array_like
         S [-].
     relative_drop : array_like
-        Of r per shared expert; published models suggest 4-5 % [-].
+        Of r per shared expert; an assumption [-].
     """
     kept = (1.0 - np.asarray(relative_drop)) ** shared_experts
     return replace(

@@ -14,7 +14,7 @@ ACTIVATION_BYTES: Final = 2.0
 """Activations travel in bf16."""
 
 NARROW_EXPONENT: Final = 1.5
-"""Fitted exponents of 9 devices x 3 engines lie between 1.3 and 1.8."""
+"""One for all kernels, see decision 4."""
 
 
 def narrow_expert_efficiency(width: ArrayLike, narrow_width: ArrayLike) -> FloatArray:
@@ -25,7 +25,7 @@ def narrow_expert_efficiency(width: ArrayLike, narrow_width: ArrayLike) -> Float
     width : array_like
         Intermediate width of one expert on one GPU [element].
     narrow_width : array_like
-        Width that reaches half of it: 47 for H100 vLLM bf16, up to about 150 for fp4 [element].
+        Width that reaches half of it: 48 for H100 vLLM bf16 [element].
 
     Returns
     -------
@@ -36,12 +36,12 @@ def narrow_expert_efficiency(width: ArrayLike, narrow_width: ArrayLike) -> Float
     -----
     The documented .84 .75 .58 of peak bandwidth at widths 384, 192 and 96 (Qwen3-30B-A3B over TP 2,
     4, 8 on H100) hold their launch floor too. Below .63 narrow_width the time of an expert rises
-    as it gets narrower; hardly any width that narrow was measured.
+    as it gets narrower.
 
     Examples
     --------
-    >>> narrow_expert_efficiency(np.array([768, 384, 192, 96]), 47.0).round(2)
-    array([0.99, 0.96, 0.89, 0.74])
+    >>> narrow_expert_efficiency(np.array([768, 384, 192, 96]), 48.0).round(2)
+    array([0.98, 0.96, 0.89, 0.74])
     """
     ratio = np.asarray(narrow_width) / np.asarray(width, dtype=np.float64)
     return np.asarray(1 / (1 + ratio**NARROW_EXPONENT))

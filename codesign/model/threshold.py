@@ -71,9 +71,8 @@ def effective_correlation(
     Φ((g - τ')/h), which a finite sample makes of Bahadur's step:
     ρ = excess(r / (1+h²)) / excess(1 / (1+h²)), h² = .3 v². Keeps r = 0 and 1 and is monotone.
     The factor .3 is the only fitted number: with it 2 - overlap, the unique experts of two tokens
-    in units of k, is within .05 % of exact quadrature for r <= .6 and k >= 2, and within .4 % for
-    r <= .8 and N >= 3 (36 pairs of N = 2...4096, k = 1...8, r = .05, .3, .6, .8, .95; rms .25 %,
-    worst .97 % at k = 1, r = .95).
+    in units of k, is within .03 % of exact quadrature for r <= .6 and k >= 2, and within 1 %
+    everywhere (N = 2...4096, k = 1...8, r = .05...0.95; `scripts/decision_figures.py`).
     """
     share = np.asarray(share, dtype=np.float64)
     softness = 1.0 + SOFTENING * (share / (1.0 - share)) ** 2

@@ -61,17 +61,17 @@ class Uncertainty(Spec):
     draws : int
         Joint draws; 0 answers for the values in use alone. One has no spread, and is refused.
     popularity : Range
-        r_p; published routers lie between .06 and .30.
+        r_p, as of published routers.
     window_correlation : float
         Half width around the r_w(4) in use; a training-recipe trait.
     acceptance_rate, acceptance_decay : Range
-        Of the default acceptance: between the 11 curves of InferenceX's golden lists and the
-        lower quartile of 53 measured chains at K = 3 (AL 2.2).
+        Of the default acceptance: from the lower quartile of measured chains at K = 3 to the best
+        curves of InferenceX's golden lists.
     host_time, sd_overhead : TimeRange
         Seen between compiled and Python-bound engines; SGLang's dense controls.
     cycle_ratio : float
-        Relative error of the cycle ratio that no input explains, common to all designs: the
-        spread over held-out MoE chains in docs/accuracy.md.
+        Relative error of the cycle ratio that no input explains, common to all designs. It was set
+        to the spread over the MoE chains in docs/accuracy.md, which are not held out from it.
     measured_kernels, scaled_kernels : KernelErrors
         Of constants measured on this device, and scaled from another.
     """

@@ -44,7 +44,9 @@ class Engine:
     sd_overhead: float
 
 
-def cycle_errors(folder: Path, rank: int = 0) -> Iterator[GroupErrors]:
+def cycle_errors(
+    folder: Path, rank: int = 0, host_range: tuple[float, float] = HOST_RANGE
+) -> Iterator[GroupErrors]:
     """Errors of cycle ratios by source and model.
 
     Parameters
@@ -53,12 +55,14 @@ def cycle_errors(folder: Path, rank: int = 0) -> Iterator[GroupErrors]:
     rank : int
         0 takes the inferred setting, 1 the one second nearest to the baseline, where MoE targets
         leave a choice: how much hangs on the inference.
+    host_range : tuple of float
+        Limits of the engine's host time [s].
     """
     chains = read_chains(folder)
     controls = [chain for chain in chains if chain.dense]
     if not controls:
         return
-    engine = fit_engine(controls)
+    engine = fit_engine(controls, host_range)
     ratios = {
         id(chain): predicted_ratio(chain, engine, 0 if chain.dense else rank) for chain in chains
     }
@@ -97,11 +101,11 @@ def ordered_pairs(folder: Path) -> tuple[int, int]:
     return right, total
 
 
-def fit_engine(controls: list[Chain]) -> Engine:
+def fit_engine(controls: list[Chain], host_range: tuple[float, float] = HOST_RANGE) -> Engine:
     """Fit host time to the dense baselines, then SD overhead to the dense cycles.
 
-    The degrees of tensor parallelism are those with which one host time, within its documented
-    range, explains the baselines best.
+    The degrees of tensor parallelism are those with which one host time, within its range,
+    explains the baselines best.
     """
     models = list(dict.fromkeys(chain.model for chain in controls))
     first = {model: next(c for c in controls if c.model == model) for model in models}
@@ -112,7 +116,7 @@ def fit_engine(controls: list[Chain]) -> Engine:
             [_decode(first[m], gpus, 0.0) for m, gpus in zip(models, degrees, strict=True)]
         )
         host = least_squares(
-            partial(_baseline_residuals, steps, measured), [HOST_START], bounds=HOST_RANGE
+            partial(_baseline_residuals, steps, measured), [HOST_START], bounds=host_range
         )
         fits.append((host.cost, float(host.x[0])))
     engine = Engine(min(fits)[1], 0.0)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from codesign.model.arrays import FloatArray
+from codesign.model.arrays import NORMAL_95, FloatArray
 
 LEVEL: Final = 0.9
 """Share of measurements between the 5 and 95 % points."""
@@ -56,6 +56,8 @@ class IntervalScore:
     cells, groups : int
     coverage : float
         Share of cells inside their interval [-].
+    drawn_coverage : float
+        The same of intervals that the draws alone would give, were they normal [-].
     width : float
         Median of upper over lower end, minus 1 [-].
     pinball, constant_pinball : float
@@ -66,6 +68,7 @@ class IntervalScore:
     cells: int
     groups: int
     coverage: float
+    drawn_coverage: float
     width: float
     pinball: float
     constant_pinball: float
@@ -83,7 +86,8 @@ def score_intervals(name: str, cells: list[HeldOut]) -> IntervalScore | None:
     if np.unique(groups).size < FEWEST_GROUPS:
         return None
     residuals = np.array([cell.residual for cell in cells])
-    spread = np.hypot([cell.spread for cell in cells], LEAST_SPREAD)
+    drawn = np.array([cell.spread for cell in cells])
+    spread = np.hypot(drawn, LEAST_SPREAD)
     half = _half_widths(groups, residuals, spread)
     constant = _half_widths(groups, residuals, np.ones_like(spread))
     return IntervalScore(
@@ -91,6 +95,7 @@ def score_intervals(name: str, cells: list[HeldOut]) -> IntervalScore | None:
         cells=len(cells),
         groups=int(np.unique(groups).size),
         coverage=float(np.mean(np.abs(residuals) <= half)),
+        drawn_coverage=float(np.mean(np.abs(residuals) <= NORMAL_95 * drawn)),
         width=float(np.median(np.expm1(2.0 * half))),
         pinball=_pinball(residuals, half),
         constant_pinball=_pinball(residuals, constant),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PREFILL_SHARE: Final = 0.5
 """Of the datasheet's dense compute that prefill reaches; one round share for all [-].
 
-Without prefill the errors below would be 24 % in the median, at a share of 1 15 %, of a third 14 %.
+docs/accuracy.md says what the errors would be with others.
 """
 
 MODELS: Final = {
@@ -67,12 +67,19 @@ class _Group:
     measured: FloatArray
 
 
-def tpot_errors(folder: Path) -> Iterator[GroupErrors]:
-    """Errors of each (model, TP) group, left out; then of each model, left out whole."""
+def tpot_errors(folder: Path, prefill_share: float = PREFILL_SHARE) -> Iterator[GroupErrors]:
+    """Errors of each (model, TP) group, left out; then of each model, left out whole.
+
+    Parameters
+    ----------
+    folder : Path
+    prefill_share : float
+        Of the datasheet's compute that prefill reaches; infinite where it takes no time [-].
+    """
     path = find_table(folder, "measured_tpot")
     if path is None:
         return
-    groups = _groups(read_table(path, COLUMNS))
+    groups = _groups(read_table(path, COLUMNS), prefill_share)
     yield from _left_out(groups, "TPOT", lambda group: (group.model, group.degree))
     yield from _left_out(groups, "TPOT, whole model left out", lambda group: (group.model,))
 
@@ -114,7 +121,7 @@ def _fit(groups: list[_Group]) -> tuple[float, float]:
     return float(fit.x[0]), float(fit.x[1])
 
 
-def _groups(table: "DataFrame") -> list[_Group]:
+def _groups(table: "DataFrame", prefill_share: float) -> list[_Group]:
     table = table[table["model_path"].isin(list(MODELS)) & (table["tp_size"] <= LARGEST_NODE)]
     experts = table["moe_tp_size"].clip(lower=1) * table["moe_ep_size"].clip(lower=1)
     sparse = table["model_path"].str.contains("A22B|gpt-oss")
@@ -127,7 +134,7 @@ def _groups(table: "DataFrame") -> list[_Group]:
         expert = (
             max(int(expert), 1) if MODELS[model][0] in ("qwen3-235b-a22b", "gpt-oss-120b") else 1
         )
-        seconds = [_seconds(engine, system, model, int(tensor), expert, row)
+        seconds = [_seconds(engine, system, model, int(tensor), expert, row, prefill_share)
                    for row in rows.to_dict("records")]  # fmt: skip
         groups.append(
             _Group(engine, system, model, f"tp {tensor:g} ep {expert}", np.array(seconds),
@@ -137,8 +144,9 @@ def _groups(table: "DataFrame") -> list[_Group]:
 
 
 def _seconds(
-    engine: str, system: str, model: str, gpus: int, expert: int, row: Mapping[Any, Any]
-) -> float:
+    engine: str, system: str, model: str, gpus: int, expert: int, row: Mapping[Any, Any],
+    prefill_share: float,
+) -> float:  # fmt: skip
     """Decode step at the mean context, and the prefill between two tokens [s]."""
     own = MODELS[model][1]
     dtype = own if own else {"fp8": "fp8", "fp8_block": "fp8_block"}.get(row["gemm_quant_mode"])
@@ -151,7 +159,7 @@ def _seconds(
     active = count_parameters(scenario.reference).active
     hardware = scenario.replica.hardware
     form = compute_format(hardware, scenario.replica.precision.weights)
-    compute = PREFILL_SHARE * hardware.peak_compute[form].value * gpus
+    compute = prefill_share * hardware.peak_compute[form].value * gpus
     prefilled = float(row["batch_size"] * row["isl"] / row["osl"])
     return float(step.reshape(-1)[0]) + 2.0 * active * prefilled / compute
 

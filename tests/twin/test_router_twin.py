@@ -93,6 +93,15 @@ def test_routers_beyond_the_published(name: str) -> None:
         assert worst(name, [*CORNERS, *MORE], [2, 3, 9, 17]) < 2e-3
 
 
+@pytest.mark.parametrize(("request_alone", "error"), [(0.8, 5e-3), (0.89, 5e-2)])
+def test_context_alone(request_alone: float, error: float) -> None:
+    # docs/model.md: the quadrature has few nodes for what a request shares.
+    ROUTERS["context alone"] = RouterParameters(0.0, request_alone, 0.0, 0.5)
+    assert worst("context alone", CORNERS, [2, 4, 17]) < error
+    if FACTOR > 1:
+        assert worst("context alone", MORE, [2, 3, 9, 17]) < error
+
+
 @pytest.mark.parametrize("experts", [5000, 20_000, 10**6, 10**8])
 def test_very_sparse_designs_are_not_clipped(experts: int) -> None:
     # The table ended at k/N = 2.3e-4 and held its edge: 5 % too few at 5,000/1, 91 % at 1e6/1.

@@ -81,7 +81,7 @@ def fit_exchange(device: str) -> ExpertAllToAll | None:
     """Fit dispatch and combine floors and one payload bandwidth to DeepEP within a node.
 
     Dispatch sends fp8 (one byte per element), combine returns bf16; vLLM's own table, whose floor
-    is the host's 50-100 us, is not used.
+    is the host's, is not used.
     """
     tables = read_versions(device, "comm", "sglang", "wideep_deepep_ll_perf")
     if not tables:

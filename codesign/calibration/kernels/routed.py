@@ -35,7 +35,7 @@ UNGATED: Final = {(128, 6), (512, 22)}
 """N and k of the Nemotron-3 models: two matrices per expert, not three."""
 
 MISLABELLED: Final = {("vllm", "0.19.0", "int4")}
-"""Called Marlin, but the collector of that version ran the generic 4-bit kernel, 4 times slower."""
+"""Called Marlin, but the collector of that version ran the generic 4-bit kernel, a slower one."""
 
 GROUP_LIMITED: Final = (256, 8, 7168, 2048)
 """DeepSeek-V3; vLLM and SGLang time it with its group-limited router, on half the experts."""

@@ -20,7 +20,7 @@ from codesign.model.quality.members import ENSEMBLE, Law, QualityInputs, distanc
 Flags = npt.NDArray[np.bool_]
 
 EPSILON = 0.01
-"""Loss that may be given up [nats per token], about 14 % of compute at 1e22 FLOP."""
+"""Loss that may be given up [nats per token]."""
 TIE = 0.015
 """Loss difference below which two designs are not told apart [nats per token]."""
 STRUCTURAL_SD = 0.02

@@ -205,7 +205,8 @@ def zhao_2025(
 def total_active_geometric_mean(total: ArrayLike, active: ArrayLike) -> ArrayLike:
     """Size of the equivalent dense model, √(total·active): the practitioners' rule.
 
-    On 36 measured single-change pairs (design notes, quality) no law had a smaller error.
+    It has no coefficients to fit. On pairs of runs that differ by a single change no law has a
+    smaller error (`tests/model/test_quality_ensemble.py`, where ../shared is present).
 
     Examples
     --------
