@@ -23,6 +23,9 @@ MOST_FAULTS: Final = 5
 LARGEST: Final = 1e40
 """Above any figure: the FLOP of the largest training run are a tenth of a billionth of this."""
 
+MAY_BE_NONE: Final = ("shared_experts", "draft_tokens")
+"""Axes on which a design may have nothing."""
+
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 
 
@@ -32,8 +35,17 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
 
 
+class _Shape(_Part):
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.top_k > self.experts:  # type: ignore[attr-defined]
+            raise ValueError("top_k exceeds experts")
+        return self
+
+
 # Fields are the axes and figures there are: types known only when this runs, hence the ignores.
-_Design = create_model("_Design", __base__=_Part, **dict.fromkeys(AXES, (int, Field(ge=0))))  # type: ignore[call-overload]
+_AXES = {axis: (int, Field(ge=0 if axis in MAY_BE_NONE else 1)) for axis in AXES}
+_Design = create_model("_Design", __base__=_Shape, **_AXES)  # type: ignore[call-overload]
 _Figures = create_model("_Figures", __base__=_Part, **dict.fromkeys(FIGURES, (Number | None, ...)))  # type: ignore[call-overload]
 Range = Annotated[list[Number], Field(min_length=2, max_length=2)]
 

@@ -27,7 +27,7 @@ def check_replaceable(path: Path, asked: Record, question: Callable[[Record], Re
     UsageError
         If the result answers another question, or is none.
     """
-    if not is_file(path):
+    if path.is_symlink() or not is_file(path):  # what a link leads to stays as it is
         return
     try:
         kept = question(json.loads(read_whole(path, MOST_BYTES, "a result")))

@@ -160,6 +160,8 @@ def constraints_table(result: Record) -> Table:
 
 def _sense(standing: Record) -> str:
     """Which side of its limit a value has to be on: slack is the distance to it from there."""
+    if None in (standing["value"], standing["limit"], standing["slack"]):
+        return ""  # infinitely far, on whichever side
     above = standing["value"] - standing["limit"]
     return "≥" if abs(standing["slack"] - above) < abs(standing["slack"] + above) else "≤"
 

@@ -268,3 +268,31 @@ def test_a_prior_of_a_probability_is_one(name: str, limits: tuple[float, float])
     done = run("optimize", "--study", "study.yaml", "--dry-run")
     assert done.status == 2
     assert f"uncertainty.{name}.{'high' if limits[1] > 1 else 'low'}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "rule"),
+    [
+        ("expert_width", 0, "greater than or equal to 1"),
+        ("experts", 0, "greater than or equal to 1"),
+        ("top_k", 1000, "top_k exceeds experts"),
+        ("shared_experts", -1, "greater than or equal to 0"),
+    ],
+)
+def test_a_result_has_designs_that_can_be(axis: str, value: int, rule: str) -> None:
+    result = deepcopy(results()[0])
+    result["best"]["design"][axis] = value
+    Path("result.json").write_text(json.dumps(result))
+    done = run("report", "result.json", "--format", "md", "--out", "r")
+    assert (done.status, rule in done.err) == (4, True), done.err
+
+
+@pytest.mark.parametrize("endless", [("value", "slack"), ("limit", "slack")])
+def test_a_constraint_may_be_infinitely_far(endless: tuple[str, str]) -> None:
+    """A figure may be infinite, such as the batch size up to which SD pays; JSON has no such."""
+    result = deepcopy(results()[0])
+    standing = next(iter(result["best"]["constraints"].values()))
+    standing |= dict.fromkeys(endless)
+    Path("result.json").write_text(json.dumps(result))
+    done = run("report", "result.json", "--format", "md", "--out", "r")
+    assert done.status == 0, done.err

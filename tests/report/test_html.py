@@ -122,13 +122,8 @@ def test_the_breakdown_draws_the_results_components(page: str, report: Report) -
         np.testing.assert_allclose(drawn, stored, rtol=1e-5)
 
 
-def test_a_front_of_1000_and_a_cloud_of_50000_stay_small_and_quick(result: Record) -> None:
-    import time
-
-    large = enlarged(result)
-    begin = time.process_time()
-    page = report_html(Report(large))
-    assert time.process_time() - begin < 5
+def test_a_front_of_1000_and_a_cloud_of_50000_stay_small(result: Record) -> None:
+    page = report_html(Report(enlarged(result)))
     assert len(page.encode()) <= 7 * MEGABYTE
     explorer = data_of(page)["explorer"]
     assert explorer["marked"]["kind"].count("front") == 1000
