@@ -29,7 +29,9 @@ def oldest(session: nox.Session) -> None:
         *extras, "pyproject.toml", silent=True,
     )  # fmt: skip
     session.install("-e", ".[dev]", "--constraint", oldest)
-    session.run("pytest", "-n", "2", *session.posargs)
+    readme = "tests/docs/test_commands.py::test_commands_run_and_print_what_is_shown[README]"
+    # An older Optuna's sampler tries other designs, of which README's output tells.
+    session.run("pytest", "-n", "2", f"--deselect={readme}", *session.posargs)
 
 
 @nox.session

@@ -16,6 +16,7 @@ from codesign.search.decision import Decision
 from codesign.search.elasticity import elasticities
 from codesign.search.engines import Findings
 from codesign.search.optuna_study import StudyOutcome
+from codesign.search.paired import PairedDraws
 from codesign.search.problem import Problem, expected, improvement, merit
 from codesign.search.variants import Variants
 from codesign.spec.study import ObjectiveChoice, Study
@@ -52,8 +53,9 @@ def certified(study: Study, findings: Findings, front: tuple[Objective, ...]) ->
         "exact", found.designs, found.feasible, 0.0, **_study_figures(outcome, found.best.score)
     )
     decision = Decision(problem, found, problem.draws, best, front)
+    paired = PairedDraws(problem, best)
     return Result(
-        **_common(study, problem, best, throughput, decision),
+        **_common(study, problem, best, throughput, paired),
         certificate=certificate,
         front=[
             each
@@ -62,7 +64,7 @@ def certified(study: Study, findings: Findings, front: tuple[Objective, ...]) ->
         ],
         front_objectives=tuple(objective.name for objective in front),
         binding=binding_constraints(problem, found),
-        interval=decision.interval(),
+        interval=paired.interval(),
         stability=decision.stability(),
         plateau=decision.plateau(),
         shadow_prices=decision.shadow_prices(),
@@ -98,7 +100,12 @@ def uncertified(study: Study, findings: Findings) -> Result:
         **_study_figures(outcome, polished.best_score if polished else None),
         polished_designs=polished.evaluated if polished else None,
     )  # fmt: skip
-    return Result(**_common(study, problem, found.best, found.best, None), certificate=certificate)
+    paired = PairedDraws(problem, found.best)
+    return Result(
+        **_common(study, problem, found.best, found.best, paired),
+        certificate=certificate,
+        interval=paired.interval(),
+    )
 
 
 def _gap(variants: Variants, score: float) -> float | None:
@@ -138,12 +145,12 @@ def _common(
     problem: Problem,
     best: Designs,
     throughput: Designs,
-    decision: Decision | None,
+    paired: PairedDraws,
 ) -> dict[str, Any]:
     chosen, reference = entry(problem, best), entry(problem.home, problem.reference.designs)
     return {
         "study": study.to_data(),
-        "verdict": verdict(problem.objectives[0], chosen, reference, decision),
+        "verdict": verdict(problem.objectives[0], chosen, reference, paired),
         "best": chosen,
         "reference": reference,
         "throughput_best": entry(problem, throughput),

@@ -5,8 +5,8 @@ from codesign.errors import InfeasibleError
 from codesign.model.arrays import FloatArray
 from codesign.objectives import Objective
 from codesign.records import Record
-from codesign.search.decision import Decision
 from codesign.search.enumerate import Enumeration
+from codesign.search.paired import PairedDraws
 from codesign.search.problem import Problem, improvement
 from codesign.search.space import DesignSpace
 from codesign.shown import UNITS, shown
@@ -14,6 +14,8 @@ from codesign.uncertainty.statistics import of_few
 
 POINT_TIE = 0.01
 """Without draws a gain below this is called a tie: no prediction is better than that."""
+
+POINT_ESTIMATE = " (point estimate: uncertainty not weighed, quality by the laws' mean)"
 
 
 def design_name(design: Record) -> str:
@@ -25,9 +27,7 @@ def design_name(design: Record) -> str:
     )
 
 
-def verdict(
-    objective: Objective, best: Record, reference: Record, decision: Decision | None
-) -> Record:
+def verdict(objective: Objective, best: Record, reference: Record, paired: PairedDraws) -> Record:
     """Say what to build, from paired draws where there are any.
 
     A tie is called where the 5-95 % interval of the paired gain includes none, and the reference
@@ -40,16 +40,16 @@ def verdict(
     """
     sign = 1.0 if objective.direction == "maximize" else -1.0
     own = reference["objectives"][objective.name]
-    paired = decision.gain() if decision is not None else None
-    if decision is not None and paired is not None:
-        gain, limits = paired
+    drawn = paired.gain()
+    if drawn is not None:
+        gain, limits = drawn
         low = min(sign * limits[0], sign * limits[1])
-        drawn = of_few(len(decision.draws))
-        qualifier = f" ({limits[0]:+.1%} to {limits[1]:+.1%}, 5-95 %{drawn})"
+        few = of_few(len(paired))
+        qualifier = f" ({limits[0]:+.1%} to {limits[1]:+.1%}, 5-95 %{few})"
         better = low > 0
     elif own:
         gain, limits = best["objectives"][objective.name] / own - 1.0, None
-        qualifier = " (point estimate: uncertainty not weighed, quality by the laws' mean)"
+        qualifier = "" if len(paired) else POINT_ESTIMATE  # no draw changes it
         better = sign * gain > POINT_TIE
     else:
         return _of_zero(objective, best, reference)

@@ -40,6 +40,11 @@ class Journal:
         self._path = path
         self._rows = self._read()
 
+    @property
+    def empty(self) -> bool:
+        """Whether no row is finished."""
+        return not self._rows
+
     def row(self, plan: Plan, case: Case) -> Record | None:
         """Return the finished row of a case, if the same case was finished."""
         return self._rows.get(fingerprint(plan, case))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from codesign.cli.completion import complete_ablation
-from codesign.cli.output import deliver
+from codesign.cli.output import deliver, say
 
 
 class TableFormat(StrEnum):
@@ -67,6 +67,8 @@ def ablate(
     journal = None if out is None else Journal(out / "rows.jsonl")
     if journal is not None and not resume:
         journal.clear()
+    elif journal is not None and journal.empty:
+        say(f"nothing to resume in {out}: every row is computed")
     try:
         with located_study(ablation, spec), progress_bars() as progress:
             result = run(

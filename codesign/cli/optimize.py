@@ -121,6 +121,12 @@ def optimize(
     from codesign.spec.study_file import located
 
     study, file = build_study(flags, own), study_file(flags)
+    for name in study.space.fix:
+        if own[name] is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option}: fix pins this axis to the reference; say one of both")
+    if dry_run and format_ is not Format.TABLE:
+        raise UsageError("--dry-run prints a plan to read; it has no --format")
     if widths is not None and study.space.expert_width != "search":
         raise UsageError("--widths are values for --expert-width search: say both")
     folder = file.parent if file is not None else None

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from codesign.errors import UsageError
 from codesign.paths import is_folder
 from codesign.report.comparison import Comparison
 from codesign.report.formats import to_csv, to_json
@@ -21,7 +22,7 @@ FORMATS: Final = ("html", "md", "csv")
 
 
 def check_result(study: Study, folder: Path, paths_from: Path | None = None) -> None:
-    """Check that a folder holds no answer to another study.
+    """Check that a folder holds no answer to another study, and no surer one to this.
 
     Raises
     ------
@@ -29,7 +30,13 @@ def check_result(study: Study, folder: Path, paths_from: Path | None = None) -> 
         If it does.
     """
     asked = question(anchored(study, paths_from).to_data())
-    check_replaceable(folder / RESULT, asked, lambda result: question(result["study"]))
+    kept = check_replaceable(folder / RESULT, asked, lambda result: question(result["study"]))
+    sampled = study.search.engine in ("optuna", "hybrid")
+    if sampled and kept.get("certificate", {}).get("kind") == "exact":
+        raise UsageError(
+            f"{folder / RESULT} has an exact certificate, which engine {study.search.engine} does "
+            "not give: choose another --out"
+        )
 
 
 def write_result(result: Result, folder: Path, paths_from: Path | None = None) -> None:

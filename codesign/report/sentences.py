@@ -227,8 +227,10 @@ def _without(axis: str) -> str:
 
 
 def _confidence(result: Record) -> Sentence:
-    if result["stability"] is None:
+    if result["interval"] is None:
         return ("Unknown: nothing was drawn, every figure is a point estimate",)
+    if result["stability"] is None:
+        return ("Unknown: only an exact search compares all designs draw by draw",)
     drawn = cell(result, "interval", "draws")
     parts: Sentence = (
         "This expert shape is best in ", _same_experts(result), " of ", drawn,

@@ -22,7 +22,6 @@ from codesign.search.problem import (
     objective_values,
 )
 from codesign.uncertainty.draws import Draws
-from codesign.uncertainty.statistics import interval
 
 PLATEAU: Final = 0.01
 """Designs within this share of the best are told apart by nothing but simplicity."""
@@ -70,41 +69,6 @@ class Decision:
         """Merits by draw and contender; none where the objective is certain."""
         samples = self.found.contenders.samples.get(self.objective.name)
         return None if samples is None else merit(self.objective, samples)
-
-    # ---- interval and verdict ------------------------------------------------------------
-
-    @cached_property
-    def _pair(self) -> tuple[FloatArray, FloatArray] | None:
-        """Draws of the best and of the reference, the same draws for both."""
-        own = self.problem.sample(self.best, (self.objective,)).get(self.objective.name)
-        if own is None:
-            return None
-        reference = self.problem.reference.designs
-        other = self.problem.home.sample(reference, (self.objective,))[self.objective.name]
-        return own[:, 0], other[:, 0]
-
-    def interval(self) -> Record | None:
-        """Return the 5-95 % interval of the objective: best, reference, and gain between them."""
-        if self._pair is None:
-            return None
-        best, reference = self._pair
-        return {
-            "objective": self.objective.name,
-            "draws": len(best),
-            "best": list(interval(best)),
-            "reference": list(interval(reference)),
-            "gain": None if (gain := self.gain()) is None else list(gain[1]),
-        }
-
-    def gain(self) -> tuple[float, tuple[float, float]] | None:
-        """Return the median paired gain of the best over the reference, and its 5-95 % interval.
-
-        None without draws, and where the reference has nothing to be a share of.
-        """
-        if self._pair is None or np.any(self._pair[1] == 0):
-            return None
-        gains = self._pair[0] / self._pair[1] - 1.0
-        return float(np.median(gains)), interval(gains)
 
     # ---- stability -----------------------------------------------------------------------
 

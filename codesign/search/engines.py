@@ -131,6 +131,8 @@ def search(
         announce = run.announce or _nobody
         if plan.long:
             announce(plan.text)
+        if run.resume and not plan.study:
+            announce("nothing to resume: every design is evaluated, without a study")
         if not plan.exact and (run.parquet or run.designs == "all"):
             announce("no designs are written: only an exact run evaluates every one")
         outcome = certified = polished = None

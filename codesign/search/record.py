@@ -64,29 +64,33 @@ class StudyRecord:
         resume: bool,
     ) -> None:
         self.store, self.name = store, name
+        taken = False
         try:
             self.study = optuna.create_study(
                 storage=store.storage, study_name=name, directions=directions,
                 load_if_exists=resume,
             )  # fmt: skip
-        except DuplicatedStudyError:
-            raise UsageError(
-                f"{store.place} already holds a study named {name!r}: --resume continues it; "
-                "for a new one choose another --out, --storage or name"
-            ) from None
-        asked = self.study.user_attrs.get(QUESTION)
-        self.begun = asked is not None
-        if asked is None:
-            self.study.set_user_attr(QUESTION, question)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ExperimentalWarning)
-                self.study.set_metric_names(metrics)
-        elif asked != question:
+        except DuplicatedStudyError:  # what to do about it depends on what it asked
+            taken = True
+            self.study = optuna.load_study(storage=store.storage, study_name=name)
+        asked: dict[str, Any] = self.study.user_attrs.get(QUESTION, {})
+        self.begun = bool(asked)
+        if self.begun and asked != question:
             raise UsageError(
                 f"{store.place}: study {name!r} asked another question "
                 f"({', '.join(differences(asked, question))} differ); only trials may change: "
                 "for a new question choose another --out, --storage or name"
             )
+        if taken:
+            raise UsageError(
+                f"{store.place} already holds a study named {name!r}: --resume continues it; "
+                "for a new one choose another --out, --storage or name"
+            )
+        if not self.begun:
+            self.study.set_user_attr(QUESTION, question)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ExperimentalWarning)
+                self.study.set_metric_names(metrics)
         self._fail_running()
 
     def told(self) -> dict[int, FrozenTrial]:

@@ -52,7 +52,8 @@ class KernelErrors(Spec):
 class Uncertainty(Spec):
     """Prior ranges of what nobody has measured for this study.
 
-    Every range is drawn as a triangle whose peak is the value in use; kernel constants as
+    Every range is drawn as a triangle whose peak is the value in use, or the end nearest to it; a
+    default range is widened where it does not hold that value; kernel constants are drawn as
     log-normal factors. An input the study states, or a calibration has measured, is not drawn
     from here.
 

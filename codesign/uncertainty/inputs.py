@@ -17,7 +17,7 @@ from codesign.spec.calibration import AcceptanceSection
 from codesign.spec.draft import DEFAULT_ACCEPTANCE
 from codesign.spec.hardware import Deployment, KernelKind
 from codesign.spec.study import Study
-from codesign.spec.uncertainty import Range
+from codesign.spec.uncertainty import Range, Uncertainty
 
 Sample = Callable[[FloatArray], FloatArray]
 """From points in (0, 1) to values; not a closure, so that it travels to worker processes."""
@@ -47,6 +47,22 @@ class UncertainInput:
     value: float
     sample: Sample
     origin: str
+
+
+def from_prior(study: Study, name: str, value: float, known: str) -> tuple[Sample, str]:
+    """Return the sampler of a prior range, and where it comes from.
+
+    The default one is widened where it does not hold the value in use; one that the study states
+    is kept to, its peak as near to that value as can be.
+    """
+    limits, default = getattr(study.uncertainty, name), getattr(Uncertainty(), name)
+    outside = not limits.low <= value <= limits.high
+    if limits == default:
+        origin = f"{known}, widened to the value in use" if outside else known
+        return triangular(limits.low, value, limits.high), origin
+    peak = min(max(value, limits.low), limits.high)
+    origin = "range of the study" + (", which the value in use is not in" if outside else "")
+    return triangular(limits.low, peak, limits.high), origin
 
 
 def triangular(low: float, peak: float, high: float) -> Sample:
@@ -107,8 +123,7 @@ def _routing(study: Study, scenario: Scenario) -> list[UncertainInput]:
     inputs = [
         UncertainInput(
             "popularity", "routing", popularity,
-            triangular(prior.popularity.low, popularity, prior.popularity.high),
-            "published routers",
+            *from_prior(study, "popularity", popularity, "published routers"),
         )
     ]  # fmt: skip
     if study.routing != "independent":
@@ -151,18 +166,13 @@ def _acceptance(study: Study, scenario: Scenario) -> list[UncertainInput]:
         return []
     if scenario.calibration is not None and scenario.calibration.acceptance is not None:
         return _measured_acceptance(study, scenario, scenario.calibration.acceptance)
-    prior = study.uncertainty
-    ranges = (
-        ("acceptance_rate", prior.acceptance_rate),
-        ("acceptance_decay", prior.acceptance_decay),
-    )
+    names = ("acceptance_rate", "acceptance_decay")
     return [
         UncertainInput(
-            name, "acceptance", value, triangular(limits.low, value, limits.high),
-            "measured acceptance curves",
+            name, "acceptance", value, *from_prior(study, name, value, "measured acceptance curves")
         )
-        for (name, limits), value in zip(ranges, DEFAULT_ACCEPTANCE.values, strict=True)
-    ]  # fmt: skip
+        for name, value in zip(names, DEFAULT_ACCEPTANCE.values, strict=True)
+    ]
 
 
 def _measured_acceptance(
@@ -248,15 +258,14 @@ def _measured_overhead(scenario: Scenario, name: str) -> UncertainInput | None:
 
 def _overheads(study: Study, scenario: Scenario) -> list[UncertainInput]:
     """Host and SD overhead, as long as the study leaves them at their defaults."""
-    prior, default = study.uncertainty, Deployment()
-    inputs = []
-    for name, limits in (("host_time", prior.host_time), ("sd_overhead", prior.sd_overhead)):
+    default, inputs = Deployment(), []
+    for name in ("host_time", "sd_overhead"):
         if getattr(study.deployment, name) == getattr(default, name):
             measured = _measured_overhead(scenario, name)
             if measured is not None:
                 inputs.append(measured)
                 continue
             value = getattr(scenario.replica, name)
-            sample = triangular(limits.low, value, limits.high)
-            inputs.append(UncertainInput(name, "latency", value, sample, "seen in engines"))
+            drawn = from_prior(study, name, value, "seen in engines")
+            inputs.append(UncertainInput(name, "latency", value, *drawn))
     return inputs

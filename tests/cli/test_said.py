@@ -1,11 +1,15 @@
 """Nothing that was asked is passed over in silence: it is done, refused, or said to be left."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from codesign.cli import progress
+from codesign.resolve import build_scenario
+from codesign.spec.study import Study
+from codesign.uncertainty.draws import draw_scenarios
 from tests.cli.command_line import run
 
 QUESTION = ["optimize", "--hw", "h100", "--target-bs", "32", "--draws", "0", "--engine", "exact"]
@@ -22,6 +26,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["--dry-run", "--workers", "0"], "workers must be at least 1 (0)"),
         (["--dry-run", "--sampler", "tpf"], "sampler"),
+        (["--dry-run", "--format", "json"], "--dry-run prints a plan to read"),
         (["--dry-run", "--resume"], "--resume continues a study in an --out folder"),
         (["--resume"], "--resume continues a study in an --out folder"),
         (["--all-designs"], "designs are written into an --out folder"),
@@ -123,3 +128,70 @@ def test_what_excludes_a_design_is_told_in_units_people_use() -> None:
     assert done.status == 3
     shortfall = next(line for line in done.err.splitlines() if "memory_bytes_per_gpu:" in line)
     assert shortfall.endswith(" GiB against 0.9313 GiB")
+
+
+def test_values_of_a_pinned_axis_are_refused() -> None:
+    done = run(*QUESTION, "--fix", "experts", "--experts", "64", "--dry-run")
+    assert done.status == 2
+    assert "--experts: fix pins this axis to the reference" in done.err
+
+
+def test_a_certified_answer_is_not_replaced_by_a_sampled_one() -> None:
+    assert run(*SMALL, "--out", "answer").status == 0
+    done = run(*SMALL, "--engine", "optuna", "--trials", "20", "--out", "answer")
+    assert done.status == 2
+    assert "has an exact certificate, which engine optuna does not give" in done.err
+
+
+def test_another_question_is_named_also_where_only_the_journal_is_left() -> None:
+    study = [*SMALL, "--engine", "optuna", "--trials", "20", "--out", "answer"]
+    assert run(*study).status == 0
+    Path("answer/result.json").unlink()
+    assert "(search differ)" in run(*study, "--seed", "5").err
+    assert "--resume continues it" in run(*study).err
+    assert run(*study, "--resume").status == 0
+
+
+def test_a_pipe_in_the_place_of_an_answer_is_refused() -> None:
+    Path("answer").mkdir()
+    os.mkfifo("answer/result.json")
+    done = run(*SMALL, "--out", "answer")
+    assert done.status == 2
+    assert "choose another --out" in done.err
+
+
+def test_an_exact_run_and_an_ablation_say_that_they_resume_nothing() -> None:
+    assert "nothing to resume" in run(*SMALL, "--out", "answer", "--resume").err
+    assert "nothing to resume" in run("ablate", "granularity", "--out", "rows", "--resume").err
+
+
+def test_a_sampled_search_weighs_its_answer_over_the_draws() -> None:
+    """It said "values in use" of the mean over draws, and that nothing had been drawn."""
+    asked = [*SMALL, "--draft-tokens", "3", "--draws", "20", "--trials", "5", "--format", "json"]
+    exact = json.loads(run(*asked).out)
+    sampled = json.loads(run(*asked, "--engine", "optuna").out)
+    assert sampled["interval"] == exact["interval"] is not None
+    assert sampled["verdict"] == exact["verdict"]
+    text = run(*asked[:-2], "--engine", "optuna").out
+    assert "5–95\u00a0%: " in text
+    assert "Unknown: nothing was drawn" not in text
+    assert "Unknown: only an exact search compares all designs draw by draw" in text
+
+
+@pytest.mark.parametrize(
+    ("limits", "origin"),
+    [((0.1, 0.2), "range of the study, which the value in use is not in"),
+     ((0.7, 0.8), "range of the study")],
+)  # fmt: skip
+def test_a_prior_that_a_study_states_is_kept_to(limits: tuple[float, float], origin: str) -> None:
+    low, high = limits
+    study = Study.from_data(
+        {
+            "hardware": "h100", "workload": {"target_batch_size": 8},
+            "uncertainty": {"acceptance_rate": {"low": low, "high": high}},
+        }
+    )  # fmt: skip
+    draws = draw_scenarios(study, build_scenario(study))
+    place = [each.name for each in draws.inputs].index("acceptance_rate")
+    assert low <= draws.values[:, place].min() < draws.values[:, place].max() <= high
+    assert draws.inputs[place].origin == origin

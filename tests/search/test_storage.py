@@ -244,9 +244,12 @@ def test_d04_running_trials_are_failed_and_trials_are_counted_in_total(tmp_path:
 
 def test_without_resume_a_kept_study_is_not_touched(tmp_path: Path) -> None:
     run(tmp_path, trials=20)
-    study = make_study(search={"engine": "optuna", "trials": 40})
+    study = make_study(search={"engine": "optuna", "trials": 40}, constraints=LOOSE)
     with pytest.raises(UsageError, match="already holds a study named 'codesign': --resume"):
         optimize(study, run=Run(folder=tmp_path))
+    other = study.revised(workload={"target_batch_size": 16})
+    with pytest.raises(UsageError, match=r"asked another question \(workload differ\)"):
+        optimize(other, run=Run(folder=tmp_path))
     with kept(tmp_path) as study_there:
         assert len(study_there.get_trials()) == 20
 
