@@ -35,6 +35,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
 
 
+# Fields are the axes and figures there are: types known only when this runs, hence the ignores.
 class _Shape(_Part):
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -43,7 +44,6 @@ class _Shape(_Part):
         return self
 
 
-# Fields are the axes and figures there are: types known only when this runs, hence the ignores.
 _AXES = {axis: (int, Field(ge=0 if axis in MAY_BE_NONE else 1)) for axis in AXES}
 _Design = create_model("_Design", __base__=_Shape, **_AXES)  # type: ignore[call-overload]
 _Figures = create_model("_Figures", __base__=_Part, **dict.fromkeys(FIGURES, (Number | None, ...)))  # type: ignore[call-overload]

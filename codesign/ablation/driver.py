@@ -127,7 +127,8 @@ def ablate(
     """
     for name in ablation.figures:
         find_figure(Prediction, name)
-    study = _study_of(ablation)
+    asked = question(ablation)
+    study = Study.from_data(asked["study"])
     cases = cases_of(ablation, study)
     plan = Plan(ablation, folder)
     if ablation.design == "hold":
@@ -144,7 +145,7 @@ def ablate(
                 journal.add(plan, case, row)
             _tell(progress, 1, len(cases))
     return AblationResult(
-        ablation=question(ablation),
+        ablation=asked,
         rows=[rows[case.name] for case in cases],
         versions={name: version(name) for name in ("codesign", "numpy", "scipy")},
     )
@@ -152,14 +153,10 @@ def ablate(
 
 def question(ablation: Ablation) -> Record:
     """Return what is asked, as a result carries it: with the study that every row begins from."""
-    return ablation.to_data() | {"study": _study_of(ablation).to_data()}
-
-
-def _study_of(ablation: Ablation) -> Study:
     study = ablation.study
     if isinstance(study, str):
         study = read_study(find_study(study))
-    return overridden(study, ablation.overrides)
+    return ablation.to_data() | {"study": overridden(study, ablation.overrides).to_data()}
 
 
 def _finished(plan: Plan, cases: list[Case], journal: Journal | None) -> dict[str, Record]:

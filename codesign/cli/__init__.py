@@ -101,6 +101,7 @@ def _other(error: BaseException) -> int:
     """Usage errors of the command line's own parser, and bugs."""
     show = getattr(error, "show", None)
     if show is not None:
+        # Only the parser's errors have `show`; pydantic begins its messages so, which says nothing.
         error.message = error.message.replace("Value error, ", "")  # type: ignore[attr-defined]
         with suppress(OSError):
             show()

@@ -1,6 +1,7 @@
 """Write an ablation to a folder: tables as CSV, JSON and Markdown, and pictures."""
 
 import io
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -8,11 +9,14 @@ import yaml
 
 from codesign.ablation import AblationResult
 from codesign.ablation.driver import question
+from codesign.paths import read_whole
+from codesign.records import Record
 from codesign.report.ablation_plots import mechanism_figure, variant_figure
 from codesign.report.ablation_tables import to_markdown
 from codesign.report.formats import to_csv, to_json
 from codesign.report.replaced import check_replaceable
 from codesign.spec.ablation import Ablation
+from codesign.stored import MOST_BYTES
 from codesign.whole_file import write_files
 
 if TYPE_CHECKING:
@@ -30,7 +34,12 @@ def check_ablation(ablation: Ablation, folder: Path) -> None:
     UsageError
         If it does.
     """
-    check_replaceable(folder / RESULT, question(ablation), lambda result: result["ablation"])
+    check_replaceable(folder / RESULT, question(ablation), _read, lambda result: result["ablation"])
+
+
+def _read(path: Path) -> Record:
+    result: Record = json.loads(read_whole(path, MOST_BYTES, "a result"))
+    return result
 
 
 def write_ablation(result: AblationResult, folder: Path) -> None:

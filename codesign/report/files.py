@@ -30,11 +30,12 @@ def check_result(study: Study, folder: Path, paths_from: Path | None = None) -> 
         If it does.
     """
     asked = question(anchored(study, paths_from).to_data())
-    kept = check_replaceable(folder / RESULT, asked, lambda result: question(result["study"]))
+    path = folder / RESULT
+    kept = check_replaceable(path, asked, read_result, lambda result: question(result["study"]))
     sampled = study.search.engine in ("optuna", "hybrid")
-    if sampled and kept.get("certificate", {}).get("kind") == "exact":
+    if sampled and kept and kept["certificate"]["kind"] == "exact":
         raise UsageError(
-            f"{folder / RESULT} has an exact certificate, which engine {study.search.engine} does "
+            f"{path} has an exact certificate, which engine {study.search.engine} does "
             "not give: choose another --out"
         )
 

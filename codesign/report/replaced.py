@@ -1,16 +1,16 @@
 """A folder that holds the answer to another question is not written over."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
-from codesign.errors import UsageError
-from codesign.paths import exists, read_whole
+from codesign.errors import CodesignError, UsageError
+from codesign.paths import exists
 from codesign.records import Record, differences
-from codesign.stored import MOST_BYTES
 
 
-def check_replaceable(path: Path, asked: Record, question: Callable[[Record], Record]) -> Record:
+def check_replaceable(
+    path: Path, asked: Record, read: Callable[[Path], Record], question: Callable[[Record], Record]
+) -> Record:
     """Look at what an answer is about to replace.
 
     Parameters
@@ -19,8 +19,10 @@ def check_replaceable(path: Path, asked: Record, question: Callable[[Record], Re
         A result, if there is one.
     asked : dict
         The question that is asked now.
+    read : callable
+        Reads a result.
     question : callable
-        Returns the question of a result.
+        Returns the question of one.
 
     Returns
     -------
@@ -35,9 +37,17 @@ def check_replaceable(path: Path, asked: Record, question: Callable[[Record], Re
     if path.is_symlink() or not exists(path):  # what a link leads to stays as it is
         return {}
     try:
-        kept: Record = json.loads(read_whole(path, MOST_BYTES, "a result"))
+        kept = read(path)
         differ = differences(question(kept), asked)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (
+        CodesignError,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ):
         raise UsageError(f"{path} is there and no result: choose another --out") from None
     if differ:
         raise UsageError(

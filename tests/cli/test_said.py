@@ -63,7 +63,10 @@ def test_an_answer_to_another_question_is_not_replaced() -> None:
 
 def test_what_is_no_answer_is_not_replaced() -> None:
     Path("answer").mkdir()
-    for text in ("", "[]", '{"study": 3}', "\x00"):
+    assert run(*SMALL, "--out", "good").status == 0
+    good = json.loads(Path("good/result.json").read_text())
+    broken = json.dumps(good | {"certificate": 3})  # of the same question
+    for text in ("", "[]", '{"study": 3}', "\x00", broken):
         Path("answer/result.json").write_text(text)
         done = run(*SMALL, "--out", "answer")
         assert done.status == 2
