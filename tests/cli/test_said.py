@@ -178,6 +178,8 @@ def test_a_sampled_search_weighs_its_answer_over_the_draws() -> None:
     text = run(*asked[:-2], "--engine", "optuna").out
     assert "5–95\u00a0%: " in text
     assert "Unknown: nothing was drawn" not in text
+    assert "yields the most tokens/s" not in text, "nobody looked for that design"
+    assert "yields the most tokens/s" in run(*asked[:-2]).out
     assert "Unknown: only an exact search compares all designs draw by draw" in text
 
 
